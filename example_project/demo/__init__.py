@@ -1,0 +1,1 @@
+"""An ordinary Scrapy project with the scrapy_polite add-on."""

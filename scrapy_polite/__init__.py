@@ -1,0 +1,39 @@
+"""Politeness for Scrapy: one line in settings.py makes any crawl a good guest.
+
+    ADDONS = {"scrapy_polite.Addon": 500}
+
+Names are loaded on demand, so that the policies can be used without Scrapy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Addon": "addon",
+    "PoliteBackoff": "extensions.backoff",
+    "PoliteBackoffMiddleware": "middlewares.backoff",
+    "PoliteDownloader": "downloader",
+    "PoliteGateMiddleware": "middlewares.gate",
+    "PoliteIdentityMiddleware": "middlewares.identity",
+    "PolitePriorityQueue": "queues",
+    "PoliteRobotsTxtMiddleware": "middlewares.robotstxt",
+    "PoliteThrottle": "extensions.throttle",
+    "Rfc9309RobotParser": "robots.parser",
+    "RobotsUnreachable": "exceptions",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,44 @@
+"""A downloader whose waiting requests and robots.txt fetches hold no place of CONCURRENT_REQUESTS.
+
+`idle` is the set of requests in progress that hold no place.  The runtime is told when a request
+has left for good, so that a turn which a middleware left unused goes back at once.
+Derive your own downloader from `PoliteDownloader` to keep both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.core.downloader import Downloader
+from twisted.internet.defer import Deferred
+
+from scrapy_polite.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+
+class PoliteDownloader(Downloader):
+    """Scrapy's downloader, but what waits for a turn is not counted."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.idle: set[Request] = set()
+        self._runtime = Runtime.of(crawler)
+
+    def fetch(self, request: Request, *args: Any) -> Deferred[Any]:
+        """Download a request; afterwards its turn and place are free whatever became of it."""
+        if self._runtime.robots.is_robots(request):
+            self.idle.add(request)
+        done: Deferred[Any] = super().fetch(request, *args)
+        return done.addBoth(self._left, request)
+
+    def needs_backout(self) -> bool:
+        """Return whether all places are taken by requests that do not wait."""
+        return 0 < self.total_concurrency <= len(self.active) - len(self.idle)
+
+    def _left(self, result: Any, request: Request) -> Any:
+        self.idle.discard(request)
+        self._runtime.turns.done(request)
+        return result

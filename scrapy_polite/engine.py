@@ -1,0 +1,170 @@
+"""The one module that touches private names of Scrapy and Twisted.
+
+Each function says which name it needs and why no public one serves.  When Scrapy changes, this is
+where to look.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.defer import deferred_from_coro
+from twisted.python.failure import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from scrapy import Request, Spider
+    from scrapy.core.downloader import Slot
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+_MANY = 1_000_000  # stands for "no limit" where Scrapy has one written as 0
+
+
+def spawn(coroutine: Coroutine[Any, Any, Any]) -> None:
+    """Run a coroutine in the background; what it raises is logged."""
+    deferred_from_coro(coroutine).addErrback(_log_failure)
+
+
+def _log_failure(failure: Failure) -> None:
+    logger.error(
+        "Unexpected error in scrapy_polite",
+        exc_info=(failure.type, failure.value, failure.getTracebackObject()),  # type: ignore[arg-type]
+    )
+
+
+def wake(crawler: Crawler) -> None:
+    """Have the engine ask the scheduler again; there is no public way to say so.
+
+    Private: ``ExecutionEngine._slot.nextcall``.
+    """
+    engine = _engine(crawler)
+    if engine is not None and engine._slot is not None:
+        engine._slot.nextcall.schedule()
+
+
+def free_places(crawler: Crawler) -> int:
+    """Return how many more requests may be in progress (CONCURRENT_REQUESTS).
+
+    A downloader that is not ours counts waiting requests too, so they hold their places already and
+    nothing has to be checked again.
+    """
+    engine = _engine(crawler)
+    if engine is None:
+        return 0
+    downloader = engine.downloader
+    idle = getattr(downloader, "idle", None)
+    if idle is None or not downloader.total_concurrency:
+        return _MANY
+    return int(downloader.total_concurrency - len(downloader.active) + len(idle))
+
+
+def idle_requests(crawler: Crawler) -> set[Request]:
+    """Return the set of requests that hold no place; that of our downloader, else a lost one."""
+    engine = _engine(crawler)
+    idle: set[Request] | None = getattr(getattr(engine, "downloader", None), "idle", None)
+    return set() if idle is None else idle
+
+
+def in_progress(crawler: Crawler, request: Request) -> bool:
+    """Return whether the engine still works on a request.
+
+    Private: ``ExecutionEngine._slot.inprogress``; no signal tells when a middleware answered.
+    """
+    engine = _engine(crawler)
+    return bool(engine and engine._slot and request in engine._slot.inprogress)
+
+
+def on_closing(crawler: Crawler, call: Callable[[], None]) -> None:
+    """Call back as soon as the spider begins to close; no signal tells before it is over.
+
+    Private: ``ExecutionEngine._slot.close``, which the engine calls first of all.
+    """
+    engine = _engine(crawler)
+    slot = engine._slot if engine is not None else None
+    if slot is None:
+        return
+    close: Callable[[], Awaitable[None]] = slot.close
+
+    async def closing() -> None:
+        call()
+        await close()
+
+    slot.close = closing
+
+
+def is_idle_but_for_scheduler(crawler: Crawler) -> bool:
+    """Return whether nothing is left to do but what the scheduler holds.
+
+    Private: ``ExecutionEngine._start``; `spider_is_idle` counts the scheduler in.
+    """
+    engine = _engine(crawler)
+    if engine is None or engine._slot is None or engine._slot.closing is not None:
+        return False
+    scraper_slot = engine.scraper.slot
+    return (
+        engine._start is None
+        and not engine.downloader.active
+        and scraper_slot is not None
+        and scraper_slot.is_idle()
+    )
+
+
+def wants_to_stay(crawler: Crawler, spider: Spider) -> bool:
+    """Ask the spider_idle handlers, as the engine does, whether the spider is to stay open."""
+    results = crawler.signals.send_catch_log(
+        signals.spider_idle, spider=spider, dont_log=DontCloseSpider
+    )
+    return any(
+        isinstance(result, Failure) and isinstance(result.value, DontCloseSpider)
+        for _, result in results
+    )
+
+
+def keep_slot(slot: Slot, delay: float) -> None:
+    """Let a download slot hold the promise too: one at a time, no downward jitter.
+
+    Args:
+        delay: seconds for ``slot.delay``.
+    """
+    slot.concurrency, slot.delay = 1, delay
+    if hasattr(slot, "jitter"):
+        slot.jitter = 0.0
+    else:  # Scrapy before 2.17
+        slot.randomize_delay = False
+
+
+def slot_of(crawler: Crawler, request: Request) -> Slot | None:
+    """Return the download slot that a request is or was in, None when it is gone."""
+    key = request.meta.get("download_slot")
+    engine = _engine(crawler)
+    return engine.downloader.slots.get(key) if key is not None and engine else None
+
+
+def forbid_repeats(crawler: Crawler) -> None:
+    """Switch off the connection pool's own repeat of a request on a dropped kept-alive connection.
+
+    The server would see a second hit without any wait.  Scrapy's retry goes through the clock.
+    Private: ``DownloadHandlers._get_handler`` and the handlers' ``_pool``.
+    """
+    engine = _engine(crawler)
+    if engine is None:
+        return
+    for scheme in ("http", "https"):
+        handler = engine.downloader.handlers._get_handler(scheme)
+        pool = getattr(handler, "_pool", None)
+        if hasattr(pool, "retryAutomatically"):
+            pool.retryAutomatically = False
+
+
+def _engine(crawler: Crawler) -> Any:
+    # Scrapy 2.19 raises before the engine is there, older ones have None.
+    try:
+        return crawler.engine
+    except RuntimeError:
+        return None

@@ -1,0 +1,13 @@
+"""What our components raise."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import IgnoreRequest
+
+
+class RobotsUnreachable(IgnoreRequest):
+    """The origin's robots.txt could not be read for longer than POLITE_ROBOTS_HOLD."""
+
+
+class CrawlStopping(IgnoreRequest):
+    """The crawl stopped while the request waited for its host's turn."""

@@ -1,0 +1,74 @@
+"""AutoThrottle's place: learns how long fetches take and sets the delays that follow.
+
+AUTOTHROTTLE_ENABLED, _START_DELAY, _MAX_DELAY, _TARGET_CONCURRENCY and _DEBUG, the meta key
+``autothrottle_dont_adjust_delay`` and a readable ``slot.delay`` keep their meaning.  The rule itself
+is in `policy.delay`; the turns apply it at the end of each fetch, after success and failure alike.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from scrapy_polite import config, engine, stats
+from scrapy_polite.policy.host import Outcome
+from scrapy_polite.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_polite.runtime.leases import TurnEnded
+
+logger = logging.getLogger(__name__)
+
+
+class PoliteThrottle:
+    """Publishes each host's delay and counts the reasons of waits."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not config.is_enabled(crawler.settings):
+            raise NotConfigured
+        self._crawler = crawler
+        self._debug = crawler.settings.getbool("AUTOTHROTTLE_DEBUG")
+        runtime = Runtime.of(crawler)
+        turns = runtime.turns
+        turns.rules = runtime.config.rules  # with the factor; without us only floors count
+        turns.subscribers.append(self._turn_ended)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PoliteThrottle:
+        """Make one as Scrapy does."""
+        return cls(crawler)
+
+    def _turn_ended(self, ended: TurnEnded) -> None:
+        count, turn = self._crawler.stats.inc_value, ended.turn
+        count(stats.WAIT_REASON.format(reason=turn.reason))
+        count(stats.WAIT_SECONDS, turn.wait)
+        if turn.capped:
+            count(stats.WAIT_CAPPED)
+        if ended.outcome is Outcome.TROUBLED:
+            count(stats.TROUBLE)
+        slot = engine.slot_of(self._crawler, ended.request)
+        if slot is None:
+            return
+        engine.keep_slot(slot, turn.state.delay or 0.0)
+        if self._debug and ended.response is not None:
+            self._log(ended)
+
+    def _log(self, ended: TurnEnded) -> None:
+        delay = ended.turn.state.delay or 0.0
+        logger.info(
+            "slot: %(slot)s | conc:%(concurrency)2d | delay:%(delay)5d ms (%(delaydiff)+d) | "
+            "latency:%(latency)5d ms | size:%(size)6d bytes",
+            {
+                "slot": ended.request.meta.get("download_slot"),
+                "concurrency": 1,
+                "delay": delay * 1000,
+                "delaydiff": (delay - (ended.previous_delay or 0.0)) * 1000,
+                "latency": ended.duration * 1000,
+                "size": len(ended.response.body) if ended.response is not None else 0,
+            },
+            extra={"spider": self._crawler.spider},
+        )

@@ -1,0 +1,12 @@
+"""Downloader middlewares: they wait, and leave deciding to the runtime."""
+from scrapy_polite.middlewares.backoff import PoliteBackoffMiddleware
+from scrapy_polite.middlewares.gate import PoliteGateMiddleware
+from scrapy_polite.middlewares.identity import PoliteIdentityMiddleware
+from scrapy_polite.middlewares.robotstxt import PoliteRobotsTxtMiddleware
+
+__all__ = [
+    "PoliteBackoffMiddleware",
+    "PoliteGateMiddleware",
+    "PoliteIdentityMiddleware",
+    "PoliteRobotsTxtMiddleware",
+]

@@ -1,0 +1,74 @@
+"""The gate: nothing reaches the network without its host's turn.
+
+It is the last middleware before the downloader, after HttpCache, so that a cached answer needs no
+turn.  A turn begins here and ends with Scrapy's `request_left_downloader`, after success and failure
+alike; a request that ends before it got there gives its turn back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from scrapy_polite import config, engine
+from scrapy_polite.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class PoliteGateMiddleware:
+    """One request of a host in flight; the next one waits until the host is ready."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not config.is_enabled(crawler.settings):
+            raise NotConfigured
+        self._crawler = crawler
+        runtime = Runtime.of(crawler)
+        self._turns = runtime.turns
+        self._floors = runtime.config.slot_floors
+        connect = crawler.signals.connect
+        connect(self._reached, signals.request_reached_downloader)
+        connect(self._answered, signals.response_downloaded)
+        connect(self._left, signals.request_left_downloader)
+        connect(self._opened, signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PoliteGateMiddleware:
+        """Make one as Scrapy does."""
+        return cls(crawler)
+
+    async def process_request(self, request: Request, spider: Any = None) -> None:
+        """Wait for the turn of the request's host."""
+        await self._turns.take(request)
+
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Response:
+        """Give back a turn that another middleware's answer left unused."""
+        self._turns.yield_turn(request)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
+        """Give back a turn that another middleware's exception left unused."""
+        self._turns.yield_turn(request)
+
+    def _opened(self) -> None:
+        engine.forbid_repeats(self._crawler)
+
+    def _reached(self, request: Request) -> None:
+        # While a fetch is under way the slot has the user's own delay only.  With the host's last
+        # delay it would set a timer that outlasts a shorter next one.
+        slot = engine.slot_of(self._crawler, request)
+        if slot is not None:
+            engine.keep_slot(slot, self._floors.get(request.meta["download_slot"], 0.0))
+
+    def _answered(self, response: Response, request: Request) -> None:
+        self._turns.answered(request, response)
+
+    def _left(self, request: Request) -> None:
+        self._turns.left(request)

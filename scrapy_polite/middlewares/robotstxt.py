@@ -1,0 +1,40 @@
+"""robots.txt verdicts with the semantics of RFC 9309, in place of Scrapy's RobotsTxtMiddleware.
+
+The verdict is taken when a request is released.  A request whose origin is not judged yet waits and
+holds no place.  Statistics, log line and exception of a forbidden request are Scrapy's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import NotConfigured
+
+from scrapy_polite import config
+from scrapy_polite.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+
+class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
+    """Lets a request pass when its origin's robots.txt allows it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not config.is_enabled(crawler.settings):
+            raise NotConfigured
+        super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is False
+        runtime = Runtime.of(crawler)
+        self._robots = runtime.robots
+        self._robotstxt_useragent = runtime.config.identity.product_token
+
+    async def process_request(self, request: Request, spider: Any = None) -> None:
+        """Wait for the verdict of the request's origin.
+
+        Raises:
+            IgnoreRequest: the rules forbid it, or (RobotsUnreachable) they cannot be read.
+        """
+        parser = await self._robots.parser_for(request)
+        self.process_request_2(parser, request)

@@ -1,0 +1,172 @@
+"""What a refusal (429, 503) and other trouble of a host mean for its next turns.
+
+A refusal blocks the host.  A usable Retry-After is a floor that nothing shortens; without one
+the ladder applies: ``max(minimum, 10 x current delay)``, doubling with each refusal episode up
+to the maximum.  Requests that were sent before the block began belong to its episode.  After the
+wait one probe goes first, and only its success opens the host again.  Episodes are forgotten after
+1800 quiet seconds.  A host that asks for too long, or refuses too often in a row, is parked.
+
+Trouble that is no refusal (timeouts, broken connections, other 5xx) doubles the host's delay, at
+most to ten minutes.  Recovery goes in steps and stays above the delay that failed, so the delay
+does not saw up and down; after 1800 quiet seconds the memory is gone.
+
+Source: RFC 9110 section 10.2.3 (Retry-After), section 15.6.4 (503); RFC 6585 section 4 (429).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+QUIET = 1800.0  # seconds after which refusals and trouble are forgotten
+TROUBLE_MAX = 600.0  # seconds; the top of the softer ladder
+TROUBLE_START = 0.1  # seconds; the lowest delay that trouble doubles, so that zero can grow
+RECOVERY_STEP = 0.5  # a step down multiplies what lies above the failed delay by this
+RECOVERY_RUN = 5  # fetches without trouble before a step down
+MARGIN = 1.25  # recovery stays above the delay that failed by this factor
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffRules:
+    """The numbers of the ladder, as the settings give them (seconds, and one count)."""
+
+    minimum: float = 60.0
+    maximum: float = 3600.0
+    retry_after_max: float = 86400.0
+    give_up: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """What is remembered of a host's refusals and trouble between its turns.
+
+    Args:
+        episodes: refusal episodes on the ladder; forgotten after quiet time.
+        refusals: refusals in a row; a success sets it to 0.
+        began_at: when the current or last block began.
+        until_at: when it ends; the host is left alone before.
+        rung: the ladder's last wait in seconds; the next episode doubles it.
+        asked: what Retry-After asked for in seconds; None when it said nothing usable.
+        parked: True when the host is not asked again in this run.
+        trouble: the softer ladder's delay in seconds; 0 when there is none.
+        failed_delay: the delay that failed, in seconds, which recovery stays above.
+        calm: fetches without trouble since the last step.
+        trouble_at: when the host last refused or failed.
+    """
+
+    episodes: int = 0
+    refusals: int = 0
+    began_at: float = 0.0
+    until_at: float = 0.0
+    rung: float = 0.0
+    asked: float | None = None
+    parked: bool = False
+    trouble: float = 0.0
+    failed_delay: float = 0.0
+    calm: int = 0
+    trouble_at: float = 0.0
+
+
+def refused(
+    state: Backoff,
+    rules: BackoffRules,
+    *,
+    now: float,
+    sent_at: float,
+    retry_after: float | None,
+    first: float,
+    delay: float,
+) -> Backoff:
+    """Return the state after a refusal.
+
+    Args:
+        now: when the refusal was read.
+        sent_at: when the refused request was sent; before the block began means the same episode.
+        retry_after: usable Retry-After in seconds, None without one.
+        first: the ladder's lowest rung for this host in seconds.
+        delay: the delay in force that was refused, in seconds.
+    """
+    state = forgotten(state, now)
+    if state.refusals and sent_at < state.began_at:
+        if retry_after is None:
+            return state
+        return replace(state, until_at=max(state.until_at, now + retry_after), asked=retry_after)
+    episodes, refusals = state.episodes + 1, state.refusals + 1
+    rung = ladder(rules, first, state.rung)
+    wait = rung if retry_after is None else retry_after
+    parked = refusals >= rules.give_up or (retry_after or 0.0) > rules.retry_after_max
+    return replace(
+        troubled(state, now=now, delay=delay),
+        episodes=episodes,
+        refusals=refusals,
+        rung=rung,
+        began_at=now,
+        until_at=max(state.until_at, now + wait),
+        asked=retry_after,
+        parked=parked,
+    )
+
+
+def first_wait(rules: BackoffRules, delay: float) -> float:
+    """Return the ladder's lowest rung in seconds; *delay* is what the host's answers gave.
+
+    >>> first_wait(BackoffRules(), 1.0), first_wait(BackoffRules(), 30.0)
+    (60.0, 300.0)
+    """
+    return max(rules.minimum, 10.0 * delay)
+
+
+def ladder(rules: BackoffRules, first: float, last: float) -> float:
+    """Return the next wait in seconds without a usable Retry-After.
+
+    Args:
+        first: the lowest rung in seconds.
+        last: the wait of the episode before in seconds; 0 when this is the first.
+
+    >>> ladder(BackoffRules(), 60.0, 0.0), ladder(BackoffRules(), 60.0, 60.0)
+    (60.0, 120.0)
+    >>> ladder(BackoffRules(), 60.0, 3000.0)
+    3600.0
+    """
+    return min(2.0 * last if last else first, rules.maximum)
+
+
+def troubled(state: Backoff, *, now: float, delay: float) -> Backoff:
+    """Return the state after a failure that is no refusal; *delay* is the one in force."""
+    state = forgotten(state, now)
+    return replace(
+        state,
+        trouble=min(2.0 * max(delay, TROUBLE_START), TROUBLE_MAX),
+        failed_delay=min(max(delay, state.failed_delay), TROUBLE_MAX / 2.0),
+        calm=0,
+        trouble_at=now,
+    )
+
+
+def succeeded(state: Backoff, *, now: float) -> Backoff:
+    """Return the state after a fetch that was neither refused nor in trouble."""
+    state = forgotten(state, now)
+    if state.refusals or state.parked:
+        state = replace(state, refusals=0, asked=None, parked=False)
+    if not state.trouble:
+        return state
+    if state.calm + 1 < RECOVERY_RUN:
+        return replace(state, calm=state.calm + 1)
+    bottom = state.failed_delay * MARGIN
+    above = max(state.trouble - bottom, 0.0) * RECOVERY_STEP
+    return replace(state, trouble=bottom + above, calm=0)
+
+
+def forgotten(state: Backoff, now: float) -> Backoff:
+    """Return the state without what 1800 quiet seconds wipe out.
+
+    >>> forgotten(Backoff(episodes=3, trouble_at=10.0, until_at=70.0), 10.0 + QUIET).episodes
+    3
+    >>> forgotten(Backoff(episodes=3, trouble_at=10.0, until_at=70.0), 70.1 + QUIET).episodes
+    0
+    """
+    if state == _NOTHING or now - max(state.trouble_at, state.until_at) <= QUIET:
+        return state
+    return _NOTHING
+
+
+_NOTHING = Backoff()

@@ -1,0 +1,141 @@
+"""What one fetch teaches about a host: its next delay, its block, its ladder.
+
+This is where the rule of `delay` and the ladders of `backoff` meet.  The state is what a store
+keeps of a host between turns; its instants are in the store's clock.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+
+from scrapy_polite.policy import backoff
+from scrapy_polite.policy.backoff import Backoff, BackoffRules
+from scrapy_polite.policy.delay import DelayRules, delay_after, jittered
+
+BLOCKED = "backoff"
+
+
+class Outcome(enum.Enum):
+    """How a fetch ended."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    TROUBLED = "troubled"
+
+
+@dataclass(frozen=True, slots=True)
+class HostRules:
+    """All numbers that decide a host's next turn."""
+
+    delay: DelayRules = field(default_factory=DelayRules)
+    backoff: BackoffRules = field(default_factory=BackoffRules)
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """What is remembered of a host between its turns.
+
+    Args:
+        duration: the last measured fetch in seconds; None before the first.
+        delay: the delay in force in seconds, before jitter; None before the first fetch.
+        backoff: refusals and trouble.
+        floor_until_at: an instant before which somebody asked to leave the host alone.
+    """
+
+    duration: float | None = None
+    delay: float | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+    floor_until_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One fetch as it went over the wire; instants are in the store's clock.
+
+    Args:
+        retry_after: usable Retry-After of a refusal in seconds; None without one.
+        learn: False keeps the delay as it was (``autothrottle_dont_adjust_delay``).
+        floor: floor for this host in seconds (DOWNLOAD_SLOTS).
+        crawl_delay: what the host's robots.txt files ask for in seconds.
+    """
+
+    started_at: float
+    ended_at: float
+    outcome: Outcome = Outcome.ANSWERED
+    retry_after: float | None = None
+    learn: bool = True
+    floor: float = 0.0
+    crawl_delay: float = 0.0
+
+    @property
+    def duration(self) -> float:
+        """Seconds on the wire, never negative."""
+        return max(self.ended_at - self.started_at, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """When a host may be asked again.
+
+    Args:
+        state: what to remember of the host.
+        wait: seconds from the end of the fetch, jitter included.
+        reason: the part of the rule that decided.
+        capped: True when the ceiling cut the promise of factor x duration.
+    """
+
+    state: HostState
+    wait: float
+    reason: str
+    capped: bool = False
+
+
+def after_fetch(state: HostState, fetch: Fetch, rules: HostRules, random: float) -> Turn:
+    """Return the host's next turn after a fetch; *random* lies in [0, 1).
+
+    >>> after_fetch(HostState(), Fetch(100.0, 100.5), HostRules(), 0.0).wait
+    5.0
+    """
+    memory = _remember(state, fetch, rules)
+    duration = fetch.duration if fetch.learn else state.duration
+    delay = delay_after(
+        rules.delay,
+        duration,
+        floor=fetch.floor,
+        crawl_delay=fetch.crawl_delay,
+        trouble=memory.trouble,
+    )
+    wait, reason = jittered(rules.delay, delay.seconds, random), delay.reason
+    blocked = max(memory.until_at, state.floor_until_at) - fetch.ended_at
+    if blocked > wait:
+        wait, reason = blocked, BLOCKED
+    kept = replace(state, duration=duration, delay=delay.seconds, backoff=memory)
+    return Turn(kept, wait, reason, delay.capped)
+
+
+def _remember(state: HostState, fetch: Fetch, rules: HostRules) -> Backoff:
+    now, memory, in_force = fetch.ended_at, state.backoff, state.delay or 0.0
+    if fetch.outcome is Outcome.ANSWERED:
+        return backoff.succeeded(memory, now=now)
+    if fetch.outcome is Outcome.TROUBLED:
+        return backoff.troubled(memory, now=now, delay=in_force)
+    # The ladder starts from the delay that the host's answers gave, not from the softer ladder.
+    usual = delay_after(
+        rules.delay, state.duration, floor=fetch.floor, crawl_delay=fetch.crawl_delay
+    )
+    first = backoff.first_wait(rules.backoff, usual.seconds)
+    return backoff.refused(
+        memory,
+        rules.backoff,
+        now=now,
+        sent_at=fetch.started_at,
+        retry_after=fetch.retry_after,
+        first=first,
+        delay=in_force,
+    )
+
+
+def not_before(state: HostState, until_at: float) -> HostState:
+    """Return the state of a host that somebody asked to leave alone until an instant."""
+    return replace(state, floor_until_at=max(state.floor_until_at, until_at))

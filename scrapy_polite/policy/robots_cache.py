@@ -1,0 +1,185 @@
+"""How long an answer to /robots.txt stands, and what stands while there is none.
+
+A conclusive answer (2xx, 3xx that leads nowhere, 4xx) is fresh for 24 hours at most; its max-age is
+heard between one hour and 24 hours.  While a file is unreachable its last good copy serves until it
+is 30 days old, without one everything is disallowed; errors are asked again after 60 s, doubling to
+one hour, or when Retry-After says.  A file unreachable for more than 30 days is unavailable.
+
+Source: RFC 9309 sections 2.3.1.4 and 2.4.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, field, replace
+
+from scrapy_polite.policy.robots_access import Access
+
+RETRY_FIRST = 60.0  # seconds
+RETRY_MAX = 3600.0  # seconds
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?(\d{1,12})\"?\s*(?:,|;|$)", re.IGNORECASE)
+
+
+class Standing(enum.Enum):
+    """What the record of an origin says right now."""
+
+    RULES = "rules"  # the body decides
+    ALLOWED = "allowed"  # unavailable: everything is allowed
+    DISALLOWED = "disallowed"  # complete disallow, conclusive
+    UNREACHABLE = "unreachable"  # complete disallow until the file can be read
+    UNKNOWN = "unknown"  # never asked
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Bounds of freshness in seconds."""
+
+    max_age: float = 86400.0
+    min_age: float = 3600.0
+    stale_age: float = 2592000.0
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRecord:
+    """The last word of one origin on its robots.txt; instants are in the store's clock.
+
+    Args:
+        access: SUCCESSFUL, UNAVAILABLE or FORBIDDEN: the last conclusive answer; UNREACHABLE before
+            there was one.
+        body: the octets of the last good copy.
+        answered_at: when the last conclusive answer came.
+        fresh_until_at: until when nobody is asked again.
+        unreachable_since_at: when the file became unreachable; None while it can be reached.
+        failures: failed attempts in a row.
+        status: the last HTTP status; None when there was no answer.
+    """
+
+    origin: str
+    access: Access = Access.UNREACHABLE
+    body: bytes = field(default=b"", repr=False)
+    answered_at: float | None = None
+    fresh_until_at: float = 0.0
+    etag: str | None = None
+    last_modified: str | None = None
+    unreachable_since_at: float | None = None
+    failures: int = 0
+    status: int | None = None
+
+
+def answered(
+    origin: str,
+    access: Access,
+    *,
+    now: float,
+    fresh_for: float,
+    status: int,
+    body: bytes = b"",
+    etag: str | None = None,
+    last_modified: str | None = None,
+) -> RobotsRecord:
+    """Return the record of a conclusive answer; *fresh_for* is in seconds."""
+    good = access is Access.SUCCESSFUL
+    return RobotsRecord(
+        origin,
+        access,
+        body if good else b"",
+        answered_at=now,
+        fresh_until_at=now + fresh_for,
+        etag=etag if good else None,
+        last_modified=last_modified if good else None,
+        status=status,
+    )
+
+
+def confirmed(record: RobotsRecord, *, now: float, fresh_for: float) -> RobotsRecord:
+    """Return the record after a 304: the copy we have is good again."""
+    return replace(
+        record,
+        answered_at=now,
+        fresh_until_at=now + fresh_for,
+        unreachable_since_at=None,
+        failures=0,
+        status=304,
+    )
+
+
+def unreachable(
+    record: RobotsRecord | None,
+    origin: str,
+    *,
+    now: float,
+    status: int | None,
+    retry_after: float | None = None,
+) -> RobotsRecord:
+    """Return the record after a failed attempt; *retry_after* in seconds is a floor.
+
+    >>> r = unreachable(None, "http://h", now=0.0, status=503)
+    >>> r = unreachable(r, "http://h", now=60.0, status=503)
+    >>> (r.failures, r.fresh_until_at, r.unreachable_since_at)
+    (2, 180.0, 0.0)
+    """
+    record = record or RobotsRecord(origin)
+    wait = min(RETRY_FIRST * 2.0 ** min(record.failures, 16), RETRY_MAX)
+    if retry_after is not None:
+        wait = retry_after
+    since = record.unreachable_since_at
+    return replace(
+        record,
+        fresh_until_at=now + wait,
+        unreachable_since_at=now if since is None else since,
+        failures=record.failures + 1,
+        status=status,
+    )
+
+
+def standing(record: RobotsRecord | None, now: float, ages: Ages) -> Standing:
+    """Return what stands for an origin at an instant, whether or not it is fresh.
+
+    Source: RFC 9309 section 2.3.1.4: complete disallow; after 30 days unavailable or a cached copy.
+    """
+    if record is None:
+        return Standing.UNKNOWN
+    if record.unreachable_since_at is None:
+        return _CONCLUSIVE[record.access]
+    if record.access is Access.SUCCESSFUL and record.answered_at is not None:
+        if now - record.answered_at <= ages.stale_age:
+            return Standing.RULES
+    elif record.access is Access.FORBIDDEN:
+        return Standing.DISALLOWED
+    if now - record.unreachable_since_at > ages.stale_age:
+        return Standing.ALLOWED
+    return Standing.UNREACHABLE
+
+
+def is_due(record: RobotsRecord | None, now: float) -> bool:
+    """Return whether robots.txt is to be asked for (again) before the next page."""
+    return record is None or now >= record.fresh_until_at
+
+
+def fresh_for(cache_control: str | None, ages: Ages) -> float:
+    """Return for how many seconds an answer is fresh, its max-age heard within bounds.
+
+    Source: RFC 9309 section 2.4; RFC 9111 section 5.2.2.1.
+
+    >>> fresh_for("public, max-age=7200", Ages()), fresh_for("max-age=1", Ages())
+    (7200.0, 3600.0)
+    >>> fresh_for(None, Ages()), fresh_for("no-store", Ages())
+    (86400.0, 3600.0)
+    """
+    if not cache_control:
+        return ages.max_age
+    lowered = cache_control.lower()
+    if "no-cache" in lowered or "no-store" in lowered:
+        return min(ages.min_age, ages.max_age)
+    heard = _MAX_AGE.search(cache_control)
+    asked = float(heard.group(1)) if heard else ages.max_age
+    return min(max(asked, ages.min_age), ages.max_age)
+
+
+_CONCLUSIVE = {
+    Access.SUCCESSFUL: Standing.RULES,
+    Access.UNAVAILABLE: Standing.ALLOWED,
+    Access.FORBIDDEN: Standing.DISALLOWED,
+    Access.UNREACHABLE: Standing.UNREACHABLE,
+}

@@ -1,0 +1,169 @@
+"""From the rules of a group and a URL to the rule that decides.
+
+Rules:
+
+- A pattern matches from the first octet of the path on, as a prefix; the query belongs to it.
+- `*` stands for any octets, none included; `$` at the end of a pattern for the end of the URL.
+  Escaped, `%2A` and `%24`, they are ordinary octets, as is `$` anywhere else.
+- The match with the most octets wins, `*` and `$` included, counted in the one spelling of
+  `escapes`; among equals allow wins, then the first line. No match: allowed.
+- A pattern that begins with neither `/` nor `*` matches nothing.
+
+Patterns are indexed by the octets before their first `*`: one binary search finds the longest of
+these prefixes that a URL has, and links lead on to the shorter ones. The pieces of a pattern with
+`*` are each looked for once, leftmost first, which never has to be taken back.
+
+Source: RFC 9309 sections 2.2.2 and 2.2.3.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from scrapy_polite.robots.escapes import canonical_path, canonical_query, is_plain
+from scrapy_polite.robots.groups import Rule
+
+_LINES = 1 << 20  # more than a file can have
+
+
+class Match(NamedTuple):
+    """The rule that decides about a URL, and how many octets its pattern has."""
+
+    line: int
+    allow: bool
+    octets: int
+
+
+class _Pattern(NamedTuple):
+    """A compiled pattern with `*` or a final `$`, without the octets before its first `*`."""
+
+    rank: int
+    pieces: tuple[str, ...]  # what follows each `*`
+    anchored: bool
+    two_ways: bool  # an escape in it may mean a path or a query
+
+    def matches(self, spellings: Sequence[str], start: int) -> bool:
+        """Return whether the pieces follow the first *start* octets of a spelling."""
+        if self.two_ways:
+            return any(self._follows(url, start) for url in spellings)
+        return self._follows(spellings[0], start)
+
+    def _follows(self, url: str, start: int) -> bool:
+        if not self.anchored:
+            return _end(self.pieces, url, start) >= 0
+        if not self.pieces:
+            return start == len(url)
+        last = self.pieces[-1]
+        end = _end(self.pieces[:-1], url, start)
+        return 0 <= end <= len(url) - len(last) and url.endswith(last)
+
+
+class RuleSet:
+    """The compiled rules of one group."""
+
+    __slots__ = ("_keys", "_parents", "_plain", "_wild")
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        plain: dict[str, int] = {}
+        wild: dict[str, list[_Pattern]] = {}
+        for rule in rules:
+            if rule.value.startswith(("/", "*")):
+                _compile(rule, plain, wild)
+        self._keys = sorted(plain.keys() | wild.keys() if wild else plain)
+        self._parents = array("i", _parents(self._keys))
+        self._plain = array("i", [plain.get(key, 0) for key in self._keys])
+        self._wild = {key: tuple(sorted(wild[key], reverse=True)) for key in wild}
+
+    def find(self, spellings: Sequence[str]) -> Match | None:
+        """Return the match that decides, or None when no rule matches.
+
+        Args:
+            spellings: path and query of the URL, as `escapes.spellings` returns them.
+
+        >>> rules = RuleSet([Rule(2, False, "/a"), Rule(3, True, "/*b$")])
+        >>> rules.find(["/a/b"]), rules.find(["/a/c"]), rules.find(["/c"])
+        (Match(line=3, allow=True, octets=4), Match(line=2, allow=False, octets=2), None)
+        """
+        best = 0
+        for index in self._prefixes_of(spellings[0]):
+            key, signed_line = self._keys[index], self._plain[index]
+            if signed_line:
+                best = max(best, _rank(len(key), signed_line))
+                if not self._wild:
+                    break
+            for pattern in self._wild.get(key, ()):
+                if pattern.rank < best:
+                    break
+                if pattern.matches(spellings, len(key)):
+                    best = pattern.rank
+                    break
+        return _match(best) if best else None
+
+    def _prefixes_of(self, url: str) -> Iterator[int]:
+        """Yield where the keys are that *url* starts with, longest first."""
+        index = bisect_right(self._keys, url) - 1
+        while index >= 0:
+            if url.startswith(self._keys[index]):
+                yield index
+            index = self._parents[index]
+
+
+def _rank(octets: int, signed_line: int) -> int:
+    """Return a number that is greater for the better match; a disallow rule's line is negative."""
+    return (2 * octets + (signed_line > 0) + 1) * _LINES - abs(signed_line)
+
+
+def _match(rank: int) -> Match:
+    weight, above = divmod(rank, _LINES)
+    return Match(_LINES - above, bool(weight & 1), weight // 2)
+
+
+def _compile(rule: Rule, plain: dict[str, int], wild: dict[str, list[_Pattern]]) -> None:
+    """Put *rule* into *plain*, or into *wild* under the octets before its first `*`."""
+    signed_line, value = rule.line if rule.allow else -rule.line, rule.value
+    anchored = value.endswith("$")
+    if anchored:
+        value = value[:-1]
+    pieces, two_ways = (value.split("*"), False) if is_plain(value) else _pieces(value)
+    key = pieces[0]
+    if len(pieces) > 1 or anchored:
+        rank = _rank(sum(map(len, pieces)) + len(pieces) - 1 + anchored, signed_line)
+        wild.setdefault(key, []).append(_Pattern(rank, tuple(pieces[1:]), anchored, two_ways))
+    elif key not in plain or plain[key] < 0 < signed_line:
+        plain[key] = signed_line
+
+
+def _pieces(value: str) -> tuple[list[str], bool]:
+    """Return what stands between the `*` of a pattern, and whether it can be read in two ways."""
+    pieces: list[str] = []
+    in_query = two_ways = False
+    for text in value.split("*"):
+        path, mark, query = ("", "", text) if in_query else text.partition("?")
+        path = canonical_path(path)
+        two_ways = two_ways or (bool(pieces) and ("%2F" in path or "%3F" in path))
+        pieces.append(path + mark + canonical_query(query))
+        in_query = in_query or bool(mark)
+    return pieces, two_ways
+
+
+def _parents(keys: Sequence[str]) -> Iterator[int]:
+    """Yield for each of the sorted *keys* where its longest proper prefix among them is, or -1."""
+    above: list[int] = []
+    for index, key in enumerate(keys):
+        while above and not key.startswith(keys[above[-1]]):
+            above.pop()
+        yield above[-1] if above else -1
+        above.append(index)
+
+
+def _end(pieces: Sequence[str], url: str, start: int) -> int:
+    """Return where *pieces*, looked for one after the other, end in *url*; -1: one is missing."""
+    for piece in pieces:
+        start = url.find(piece, start)
+        if start < 0:
+            return -1
+        start += len(piece)
+    return start

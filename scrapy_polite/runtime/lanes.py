@@ -1,0 +1,71 @@
+"""Which clock and which robots.txt a request belongs to.
+
+A *lane* is a queue within a host.  Pages that obey robots.txt wait in the lane of their origin, so
+that each is judged by its own file; pages exempt from it have a lane beside; what is not http(s) has
+no host and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_polite.policy.origin import host_of, origin_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+EXEMPT = "-"  # begins the key of a lane that needs no verdict
+CLOCKLESS = ""  # key of the lane, and of the host, of what no clock is for
+ROBOTS_META = "polite_robots"  # marks our own robots.txt requests
+
+
+class Lane(NamedTuple):
+    """Host key (whose clock) and lane key (an origin, or one of the above)."""
+
+    host: str
+    key: str
+
+
+Group = Callable[[str], str | None]
+"""URL -> host key, None when no clock is for it."""
+
+
+class Lanes:
+    """Finds the lane of a request.
+
+    Args:
+        obey: whether robots.txt is obeyed at all.
+        group: tells whose clock a URL is under.
+    """
+
+    def __init__(self, *, obey: bool, group: Group = host_of) -> None:
+        self._obey = obey
+        self.group = group
+
+    def lane_of(self, request: Request) -> Lane:
+        """Return a request's lane."""
+        url = request.url
+        host, origin = self.group(url), origin_of(url)
+        if host is None or origin is None:
+            return Lane(CLOCKLESS, CLOCKLESS)
+        return Lane(host, EXEMPT + origin if self.is_exempt(request, origin) else origin)
+
+    def is_exempt(self, request: Request, origin: str) -> bool:
+        """Return whether a request needs no verdict; /robots.txt itself is always allowed.
+
+        Source: RFC 9309 section 2.2.2.
+        """
+        meta = request.meta
+        if not self._obey or meta.get("dont_obey_robotstxt") or ROBOTS_META in meta:
+            return True
+        return request.url.endswith("/robots.txt") and request.url.count("/") == 3
+
+    def host_of(self, key: str) -> str:
+        """Return the host key of a lane key, as this run groups hosts."""
+        return self.group(key.removeprefix(EXEMPT) + "/") or CLOCKLESS
+
+    @staticmethod
+    def needs_no_verdict(key: str) -> bool:
+        """Return whether a lane key is of pages that go without a verdict."""
+        return key.startswith(EXEMPT)

@@ -1,0 +1,93 @@
+"""The one object that the components of a crawler share.
+
+Middlewares, extensions, the queue and the downloader never import one another; they meet here.  It is
+made once per crawler, by whichever component comes first, with or without the add-on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+
+from scrapy_polite import config, engine
+from scrapy_polite.runtime import listing
+from scrapy_polite.runtime.grouping import group_by
+from scrapy_polite.runtime.lanes import Lanes
+from scrapy_polite.runtime.robots import Robots
+from scrapy_polite.runtime.turns import Turns
+from scrapy_polite.state.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_polite.state.protocol import PolitenessStore
+
+_runtimes: WeakKeyDictionary[Crawler, Runtime] = WeakKeyDictionary()
+
+
+class Runtime:
+    """Config, store, turns and robots verdicts of one crawler.
+
+    Args:
+        clock: monotonic seconds.
+        wall: epoch seconds, for dates in headers only.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        listing.check(crawler.settings)
+        self.crawler = crawler
+        self.config = config.read(crawler.settings)
+        self.clock = clock
+        self.wall = wall
+        self.store: PolitenessStore = MemoryStore(clock)
+        self.lanes = Lanes(
+            obey=self.config.obey_robots, group=group_by(self.config.group_by)
+        )
+        self.robots = Robots(
+            crawler, self.config, self.lanes, self.store, clock=clock, wall=wall
+        )
+        rules = self.config.rules
+        self.turns = Turns(
+            crawler,
+            self.lanes,
+            self.store,
+            replace(rules, delay=replace(rules.delay, factor=0.0)),  # until somebody learns
+            judge=self.robots.judge,
+            on_robots_turn=self.robots.on_turn,
+            robots_places=self.robots.free_places,
+            crawl_delay_of=self.robots.crawl_delay_of,
+            slot_floors=self.config.slot_floors,
+            clock=clock,
+        )
+        self.robots.turns = self.turns
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Runtime:
+        """Return the runtime of a crawler, made on first use.
+
+        Raises:
+            ValueError: a setting is bad, or half of the components are missing.
+        """
+        runtime = _runtimes.get(crawler)
+        if runtime is None:
+            runtime = _runtimes[crawler] = cls(crawler)
+        return runtime
+
+    def _spider_opened(self) -> None:
+        engine.on_closing(self.crawler, self._stop)
+
+    def _stop(self) -> None:
+        self.turns.stop()
+        self.robots.stop()

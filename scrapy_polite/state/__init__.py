@@ -1,0 +1,1 @@
+"""Where clocks, back-off and robots records live: one small protocol, several stores."""

@@ -1,0 +1,22 @@
+"""The names of our stats, in one place; documented in the README and checked against it."""
+
+from __future__ import annotations
+
+GATE_TURNS = "polite/gate/turns"  # requests that got their host's turn
+GATE_UNUSED = "polite/gate/unused"  # turns given back without a fetch
+GATE_STOPPED = "polite/gate/stopped"  # requests that waited when the crawl stopped
+WAIT_REASON = "polite/wait/{reason}"  # waits by the part of the rule that decided
+WAIT_SECONDS = "polite/wait/seconds"  # seconds of waits that were set
+WAIT_CAPPED = "polite/wait/capped"  # waits that the ceiling cut
+BACKOFF_REFUSALS = "polite/backoff/refusals"  # answers with a status of POLITE_BACKOFF_STATUSES
+BACKOFF_STATUS = "polite/backoff/status/{status}"  # the same by status
+BACKOFF_RETURNED = "polite/backoff/returned"  # refused requests that went back to their queue
+BACKOFF_BLOCKED = "polite/backoff/blocked"  # blocks that were set
+BACKOFF_RELEASED = "polite/backoff/released"  # blocks that a good answer ended
+BACKOFF_PARKED = "polite/backoff/parked"  # hosts that were parked
+BACKOFF_PARKED_LEFT = "polite/backoff/parked_requests"  # requests of parked hosts left at the end
+TROUBLE = "polite/trouble/fetches"  # fetches that failed without being refused
+ROBOTS_ACCESS = "polite/robots/access/{access}"  # robots.txt fetches by access result
+ROBOTS_HOPS = "polite/robots/hops"  # redirects followed
+ROBOTS_DROPPED = "polite/robots/dropped"  # requests dropped as RobotsUnreachable
+STORE_UNAVAILABLE = "polite/store/unavailable"  # times the store did not answer

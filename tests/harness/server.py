@@ -1,0 +1,230 @@
+"""A recording HTTP/1.1 server for many loopback hosts, in a thread of the test process.
+
+Rules: it listens in 127.0.0.0/8 only, and only on hosts that it was asked for, so that any other
+address of its block refuses connections. All sites of a `Web` share one free port unless they ask
+for another. Each test takes a block of its own, so tests share no host. A request is recorded when
+its answer is fully written or its connection is gone (see `record.Arrival`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from ipaddress import IPv4Network
+from types import TracebackType
+from typing import Any, TypeVar
+
+from harness.pages import Answer, Pages, Site
+from harness.record import Arrival
+
+T = TypeVar("T")
+
+_blocks = itertools.count(os.getpid())  # runs side by side start at different blocks
+
+
+def loopback_block() -> IPv4Network:
+    """Return a block of 254 loopback hosts that no other test of this run gets."""
+    high, low = divmod(next(_blocks) % (200 * 256), 256)
+    return IPv4Network(f"127.{16 + high}.{low}.0/24")
+
+
+class Web:
+    """A set of sites that answer as told and record who asked; use it in a `with` statement.
+
+    Args:
+        on_arrival: Called in the server's thread with each arrival as it is recorded.
+    """
+
+    def __init__(self, on_arrival: Callable[[Arrival], object] | None = None) -> None:
+        self.block = loopback_block()
+        self.port = 0
+        self._free_hosts = self.block.hosts()
+        self._on_arrival = on_arrival
+        self._log: list[Arrival] = []
+        self._bugs: list[Exception] = []
+        self._numbers = itertools.count(1)
+        self._connections: set[_Connection] = set()
+        self._servers: list[asyncio.Server] = []
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+
+    def __enter__(self) -> Web:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        if self._bugs and error is None:
+            raise self._bugs[0]
+
+    def site(self, pages: Pages, host: str | None = None, port: int | None = None) -> Site:
+        """Start a site.
+
+        Args:
+            pages: What it answers, by path (see `pages`).
+            host: A loopback address or a name of one; None takes the next free one of the block.
+            port: None for the web's port, 0 for another free one.
+        """
+        host = host or str(next(self._free_hosts))
+        site = self._call(self._listen(host, self.port if port is None else port, pages))
+        if port is None:
+            self.port = site.port
+        return site
+
+    def deserted(self) -> Site:
+        """Return a site that nobody serves: its connections are refused."""
+        return Site(str(next(self._free_hosts)), self.port or 9, {})
+
+    def arrivals(self, host: str | None = None) -> list[Arrival]:
+        """Return what was recorded so far, in order of start, of one host or (None) of all."""
+        log = self._call(self._settled())
+        return sorted((a for a in log if host in (None, a.host)), key=lambda a: a.start_at)
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    async def _run(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._ready.set()
+        await self._stop.wait()
+        for server in self._servers:
+            server.close()
+        for connection in list(self._connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # lets the transports say goodbye, which records open requests
+
+    async def _listen(self, host: str, port: int, pages: Pages) -> Site:
+        sites: list[Site] = []  # the port is known only once the socket is bound
+        server = await asyncio.get_running_loop().create_server(
+            lambda: _Connection(self, sites[0], next(self._numbers)), host, port, backlog=1024
+        )
+        self._servers.append(server)
+        sites.append(Site(host, server.sockets[0].getsockname()[1], pages))
+        return sites[0]
+
+    async def _settled(self) -> list[Arrival]:
+        for _ in range(3):  # lets requests whose last octet has just left write their records
+            await asyncio.sleep(0)
+        return list(self._log)
+
+    def _record(self, arrival: Arrival) -> None:
+        self._log.append(arrival)
+        if self._on_arrival:
+            self._on_arrival(arrival)
+
+
+class _Connection(asyncio.Protocol):
+    """One connection: reads requests, answers them in order, records each."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, web: Web, site: Site, number: int) -> None:
+        self.web, self.site, self.number = web, site, number
+        self.unread = b""
+        self.requests: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        self.drained = asyncio.Event()
+        self.drained.set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        transport.set_write_buffer_limits(0)  # drained means: the kernel has every octet
+        self.web._connections.add(self)
+        self.task = asyncio.get_running_loop().create_task(self._serve())
+
+    def data_received(self, data: bytes) -> None:
+        self.unread += data
+        while b"\r\n\r\n" in self.unread:
+            head, _, rest = self.unread.partition(b"\r\n\r\n")
+            length = int(_headers(head).get("content-length", 0))
+            if len(rest) < length:
+                return
+            self.unread = rest[length:]
+            self.requests.put_nowait((time.monotonic(), head))
+
+    def pause_writing(self) -> None:
+        self.drained.clear()
+
+    def resume_writing(self) -> None:
+        self.drained.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.web._connections.discard(self)
+        self.task.cancel()
+
+    async def _serve(self) -> None:
+        while not self.transport.is_closing():
+            start_at, head = await self.requests.get()
+            method, path, _ = head.split(b"\r\n")[0].decode("latin-1").split(" ", 2)
+            headers = _headers(head)
+            try:
+                answer = self.site.answer(method, path, headers)
+            except Exception as bug:  # of a page that is a function: the test is told at the end
+                self.web._bugs.append(bug)
+                answer = Answer(500)
+            await self._answer(answer, method, path, headers, start_at)
+            if answer.closes() or headers.get("connection") == "close":
+                self.transport.close()
+
+    async def _answer(
+        self, answer: Answer, method: str, path: str, headers: dict[str, str], start_at: float
+    ) -> None:
+        status, ended = None, "left"
+        try:
+            if answer.hang:
+                await asyncio.Event().wait()  # until the connection is lost
+            if answer.delay:
+                await asyncio.sleep(answer.delay)
+            if answer.drop:
+                ended = "dropped"
+                self.transport.abort()
+                return
+            status = answer.status
+            head, body = answer.octets(path)
+            if answer.body_delay:
+                await self._send(head)
+                head = b""
+                await asyncio.sleep(answer.body_delay)
+            await self._send(head + (b"" if method == "HEAD" else body))
+            ended = "answered"
+        finally:
+            site, end_at = self.site, time.monotonic()
+            self.web._record(
+                Arrival(
+                    host=site.host,
+                    port=site.port,
+                    path=path,
+                    method=method,
+                    start_at=start_at,
+                    end_at=end_at,
+                    status=status,
+                    ended=ended,
+                    headers=headers,
+                    connection=self.number,
+                )
+            )
+
+    async def _send(self, octets: bytes) -> None:
+        self.transport.write(octets)
+        await self.drained.wait()
+
+
+def _headers(head: bytes) -> dict[str, str]:
+    """Return the headers of a request, names in lower case, repeated ones joined by ", "."""
+    headers: dict[str, str] = {}
+    for line in head.decode("latin-1").split("\r\n")[1:]:
+        name, _, value = line.partition(":")
+        key, value = name.strip().lower(), value.strip()
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers
