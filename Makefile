@@ -1,20 +1,24 @@
-# `make demo` and `make test` need python3, and make everything else themselves, in $(VENV).
+# `make demo` and `make test` need python3 and set up everything else themselves, in $(VENV).
 # Another Python: make test PYTHON=python3.13 VENV=.venv-3.13
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 PACKAGING := setup.cfg pyproject.toml
 
 .PHONY: help demo test lint types bench clean
 
 help:
-	@echo "make demo   crawl a small web on this machine, politely and not, and compare"
-	@echo "make test   run the tests;  PYTEST_ARGS='-k gate -x' passes arguments on"
-	@echo "make lint   ruff;  make types  mypy --strict;  make bench  the benchmarks"
+	@echo 'make demo   crawl a small web on this machine, politely and not, and compare'
+	@echo "make test   run the tests; PYTEST_ARGS='-x -k gate' are passed on"
+	@echo 'make lint   ruff'
+	@echo 'make types  mypy --strict'
+	@echo 'make bench  the benchmarks, side by side with stock Scrapy'
+	@echo 'make clean  remove what was made here'
 
 demo: $(VENV)/.installed
-	$(BIN)/python example_project/run_demo.py
+	@$(BIN)/python example_project/run_demo.py
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -29,17 +33,19 @@ bench: $(VENV)/.installed-test
 	set -e; for bench in benchmarks/bench_*.py; do $(BIN)/python $$bench; done
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .coverage* .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
-# A stamp is older than what it depends on when setup.cfg changed: then pip looks again.
+# The stamps depend on the packaging, so pip looks again after a change there, and only then.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	@echo 'Making $(VENV) with $(PYTHON) ...'
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.installed: $(BIN)/python $(PACKAGING)
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	@echo 'Installing scrapy_polite into $(VENV) ...'
+	@$(INSTALL) .
+	@touch $@
 
 $(VENV)/.installed-%: $(BIN)/python $(PACKAGING)
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
-	touch $@ $(VENV)/.installed
+	@echo 'Installing scrapy_polite[$*] into $(VENV) ...'
+	@$(INSTALL) '.[$*]'
+	@touch $@ $(VENV)/.installed

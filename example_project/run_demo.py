@@ -150,8 +150,12 @@ def run(crawl: Crawl, directory: Path) -> list[Fetch]:
     return read_log(lines_of(log))
 
 
-def own_report(directory: Path) -> None:
-    """What the add-on itself says about the polite crawl: `scrapy politeness REPORT`."""
+def own_reports(files: Path) -> None:
+    """What the add-on itself says about a crawl, from the reports that it wrote there."""
+    for report in sorted(files.glob("*.report.json")):
+        print(f"\nThe add-on's own report, {report.name}:", flush=True)
+        command = [sys.executable, "-m", "scrapy", "politeness", str(report)]
+        subprocess.run(command, cwd=HERE, check=False)
 
 
 def compare(defaults: list[Fetch], stock: list[Fetch], polite: list[Fetch]) -> bool:
@@ -192,7 +196,7 @@ def main() -> int:
         directory = Path(directory).resolve()
         print("Stock Scrapy goes first, the polite crawl follows. Pages got so far, site by site:")
         kept = compare(*[run(crawl, directory) for crawl in crawls])
-        own_report(directory / "polite")
+        own_reports(directory / "polite")
         return 0 if kept else 1
     return 130
 

@@ -1,8 +1,8 @@
 """The add-on: one line in settings.py turns the pack on.  The only module that edits settings.
 
-Its values have the priority ``addon``: they beat Scrapy's defaults and lose to settings.py, spider and
-command line.  A component that the user placed, moved or switched off stays as it is.  Running it
-twice changes nothing.
+Its values have the priority ``addon``: they beat Scrapy's defaults and lose to settings.py, spider
+and command line.  A component that the user placed, moved or switched off stays as it is.  Running
+it twice changes nothing.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _defeated(settings: BaseSettings) -> list[str]:
         if is_bad(settings)
     ]
     lines += [
-        f"{component.path} is switched off in {component.setting}: its part of the promise is not kept"
+        f"{component.path} is switched off in {component.setting}: its part is not kept"
         for component in COMPONENTS
         if _position(settings, component.setting, load_object(component.path)) is None
     ]

@@ -77,8 +77,9 @@ def read(settings: BaseSettings) -> Config:
     Raises:
         ValueError: one sentence that names the setting and says what to write.
     """
-    minimum, maximum = _seconds(settings, "POLITE_ROBOTS_MIN_AGE"), _seconds(
-        settings, "POLITE_ROBOTS_MAX_AGE"
+    minimum, maximum = (
+        _seconds(settings, "POLITE_ROBOTS_MIN_AGE"),
+        _seconds(settings, "POLITE_ROBOTS_MAX_AGE"),
     )
     return Config(
         identity=read_identity(settings),

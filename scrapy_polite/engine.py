@@ -32,10 +32,7 @@ def spawn(coroutine: Coroutine[Any, Any, Any]) -> None:
 
 
 def _log_failure(failure: Failure) -> None:
-    logger.error(
-        "Unexpected error in scrapy_polite",
-        exc_info=(failure.type, failure.value, failure.getTracebackObject()),  # type: ignore[arg-type]
-    )
+    logger.error("Unexpected error in scrapy_polite", exc_info=failure.value)
 
 
 def wake(crawler: Crawler) -> None:
@@ -69,6 +66,11 @@ def idle_requests(crawler: Crawler) -> set[Request]:
     engine = _engine(crawler)
     idle: set[Request] | None = getattr(getattr(engine, "downloader", None), "idle", None)
     return set() if idle is None else idle
+
+
+def has_our_downloader(crawler: Crawler) -> bool:
+    """Return whether the downloader is one that says when requests are done."""
+    return hasattr(getattr(_engine(crawler), "downloader", None), "idle")
 
 
 def in_progress(crawler: Crawler, request: Request) -> bool:
@@ -157,7 +159,7 @@ def forbid_repeats(crawler: Crawler) -> None:
         return
     for scheme in ("http", "https"):
         handler = engine.downloader.handlers._get_handler(scheme)
-        pool = getattr(handler, "_pool", None)
+        pool: Any = getattr(handler, "_pool", None)
         if hasattr(pool, "retryAutomatically"):
             pool.retryAutomatically = False
 

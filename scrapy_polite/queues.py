@@ -1,8 +1,8 @@
 """The frontier as Scrapy's SCHEDULER_PRIORITY_QUEUE.
 
 A priority queue per lane, that is per origin, and under it the memory or disk queues that Scrapy
-uses anyway.  `pop` gives the next request of the host that has been ready longest, with its turn, and
-None while all hosts wait; the engine is woken when the next one is ready.
+uses anyway.  `pop` gives the next request of the host that has been ready longest, with its turn,
+and None while all hosts wait; the engine is woken when the next one is ready.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class PolitePriorityQueue:
     ) -> None:
         if startprios and not isinstance(startprios, dict):
             raise ValueError(
-                "The JOBDIR was written by another SCHEDULER_PRIORITY_QUEUE: resume it with that one, "
-                "or start with an empty JOBDIR."
+                "The JOBDIR was written by another SCHEDULER_PRIORITY_QUEUE: "
+                "resume it with that one, or start with an empty JOBDIR."
             )
         self._crawler = crawler
         self._queue_class = downstream_queue_cls

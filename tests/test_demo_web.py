@@ -408,9 +408,13 @@ def scrapy(*arguments: str, project: str = "default") -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.parametrize(("project", "addons"), [("default", "scrapy_polite.Addon"), ("stock", "")])
-def test_the_project_is_the_same_with_and_without_the_add_on(project: str, addons: str) -> None:
-    assert addons in scrapy("settings", "--get", "ADDONS", project=project).stdout
+@pytest.mark.parametrize(
+    ("project", "addons"), [("default", {"scrapy_polite.Addon": 500}), ("stock", {})]
+)
+def test_the_project_is_the_same_with_and_without_the_add_on(
+    project: str, addons: dict[str, int]
+) -> None:
+    assert json.loads(scrapy("settings", "--get", "ADDONS", project=project).stdout) == addons
     assert scrapy("settings", "--get", "DOWNLOAD_DELAY", project=project).stdout.strip() == "1"
 
 

@@ -192,6 +192,12 @@ class TestServer:
         with Web() as another:
             assert not another.block.overlaps(web.block)
 
+    def test_loopback_only(self, web: Web) -> None:
+        """No site listens where other machines could reach it."""
+        assert ask(web.site({"*": "x"}, host="localhost")) == (200, b"x")
+        with pytest.raises(ValueError, match=r"0\.0\.0\.0 is no loopback host"):
+            web.site({}, host="0.0.0.0")
+
     def test_bug(self) -> None:
         """A page function that fails answers 500, and the web raises its error at the end."""
 

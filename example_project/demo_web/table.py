@@ -71,7 +71,7 @@ def sentence(name: str, crawl: Figures) -> str:
 
 
 def verdict(stock: Figures, polite: Figures) -> str:
-    """One line: whether the polite crawl kept its promises, and how many stock Scrapy would break."""
+    """One line: whether the polite crawl kept its promises, and how many stock Scrapy broke."""
     broken = broken_promises(polite)
     if broken:
         return f"The polite crawl broke a promise: {'; '.join(broken)}."

@@ -31,10 +31,10 @@ class PoliteBackoff:
             raise NotConfigured
         runtime = Runtime.of(crawler)
         self._crawler = crawler
-        self._turns = runtime.turns
+        self._leases = runtime.leases
         self._wall = runtime.wall
         self._statuses = runtime.config.backoff_statuses
-        self._turns.subscribers.append(self._turn_ended)
+        runtime.turns.subscribers.append(self._turn_ended)
         crawler.signals.connect(self._answered, signals.response_downloaded)
 
     @classmethod
@@ -49,7 +49,7 @@ class PoliteBackoff:
         asked = retry_after(
             headers.getlist("Retry-After"), date=headers.get("Date"), now=self._wall()
         )
-        self._turns.refused(request, asked)
+        self._leases.refused(request, asked)
         self._crawler.stats.inc_value(stats.BACKOFF_REFUSALS)
         self._crawler.stats.inc_value(stats.BACKOFF_STATUS.format(status=response.status))
 
@@ -58,7 +58,7 @@ class PoliteBackoff:
             self._crawler.stats.inc_value(stats.BACKOFF_BLOCKED)
             logger.info(
                 "%s refused (%s) and is left alone for %.0f s%s",
-                ended.host,
+                ended.lease.host,
                 ended.response.status if ended.response is not None else "-",
                 ended.turn.wait,
                 " as it asked" if ended.retry_after is not None else "",

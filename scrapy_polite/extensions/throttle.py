@@ -1,8 +1,8 @@
 """AutoThrottle's place: learns how long fetches take and sets the delays that follow.
 
 AUTOTHROTTLE_ENABLED, _START_DELAY, _MAX_DELAY, _TARGET_CONCURRENCY and _DEBUG, the meta key
-``autothrottle_dont_adjust_delay`` and a readable ``slot.delay`` keep their meaning.  The rule itself
-is in `policy.delay`; the turns apply it at the end of each fetch, after success and failure alike.
+``autothrottle_dont_adjust_delay`` and a readable ``slot.delay`` keep their meaning.  The rule is in
+`policy.delay`; it is applied at the end of each fetch, after success and failure alike.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ class PoliteThrottle:
         self._crawler = crawler
         self._debug = crawler.settings.getbool("AUTOTHROTTLE_DEBUG")
         runtime = Runtime.of(crawler)
-        turns = runtime.turns
-        turns.rules = runtime.config.rules  # with the factor; without us only floors count
-        turns.subscribers.append(self._turn_ended)
+        runtime.leases.rules = runtime.config.rules  # with the factor; without us floors count
+        runtime.turns.subscribers.append(self._turn_ended)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteThrottle:
@@ -45,7 +44,8 @@ class PoliteThrottle:
     def _turn_ended(self, ended: TurnEnded) -> None:
         count, turn = self._crawler.stats.inc_value, ended.turn
         count(stats.WAIT_REASON.format(reason=turn.reason))
-        count(stats.WAIT_SECONDS, turn.wait)
+        waited = self._crawler.stats.get_value(stats.WAIT_SECONDS, 0.0)
+        self._crawler.stats.set_value(stats.WAIT_SECONDS, waited + turn.wait)
         if turn.capped:
             count(stats.WAIT_CAPPED)
         if ended.outcome is Outcome.TROUBLED:
@@ -66,7 +66,7 @@ class PoliteThrottle:
                 "slot": ended.request.meta.get("download_slot"),
                 "concurrency": 1,
                 "delay": delay * 1000,
-                "delaydiff": (delay - (ended.previous_delay or 0.0)) * 1000,
+                "delaydiff": (delay - (ended.lease.state.delay or 0.0)) * 1000,
                 "latency": ended.duration * 1000,
                 "size": len(ended.response.body) if ended.response is not None else 0,
             },

@@ -1,4 +1,7 @@
 """Downloader middlewares: they wait, and leave deciding to the runtime."""
+
+from __future__ import annotations
+
 from scrapy_polite.middlewares.backoff import PoliteBackoffMiddleware
 from scrapy_polite.middlewares.gate import PoliteGateMiddleware
 from scrapy_polite.middlewares.identity import PoliteIdentityMiddleware

@@ -1,8 +1,8 @@
 """The gate: nothing reaches the network without its host's turn.
 
 It is the last middleware before the downloader, after HttpCache, so that a cached answer needs no
-turn.  A turn begins here and ends with Scrapy's `request_left_downloader`, after success and failure
-alike; a request that ends before it got there gives its turn back.
+turn.  A turn begins here and ends with Scrapy's `request_left_downloader`, after success and
+failure alike; a request that ends before it got there gives its turn back.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class PoliteGateMiddleware:
         self._crawler = crawler
         runtime = Runtime.of(crawler)
         self._turns = runtime.turns
+        self._leases = runtime.leases
         self._floors = runtime.config.slot_floors
         connect = crawler.signals.connect
         connect(self._reached, signals.request_reached_downloader)
@@ -68,7 +69,7 @@ class PoliteGateMiddleware:
             engine.keep_slot(slot, self._floors.get(request.meta["download_slot"], 0.0))
 
     def _answered(self, response: Response, request: Request) -> None:
-        self._turns.answered(request, response)
+        self._leases.answered(request, response)
 
     def _left(self, request: Request) -> None:
         self._turns.left(request)

@@ -1,1 +1,1 @@
-"""Pure policies: standard library only; `now` and random numbers are arguments; frozen dataclasses out."""
+"""Pure policies: standard library only; `now` and randomness are arguments; frozen values out."""

@@ -1,1 +1,1 @@
-"""What the components of one crawler share: turns, robots verdicts, and the object that owns them."""
+"""What the components of one crawler share: turns, robots verdicts, and their owner."""

@@ -1,8 +1,8 @@
 """Which clock and which robots.txt a request belongs to.
 
 A *lane* is a queue within a host.  Pages that obey robots.txt wait in the lane of their origin, so
-that each is judged by its own file; pages exempt from it have a lane beside; what is not http(s) has
-no host and no clock.
+that each is judged by its own file; pages exempt from it have a lane beside; what is not http(s)
+has no host and no clock.
 """
 
 from __future__ import annotations

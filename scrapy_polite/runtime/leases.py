@@ -1,12 +1,16 @@
-"""Who holds which turn: leases by request object, never in its meta, which copies carry along."""
+"""Who holds which turn, and what a fetch means for the next one.
+
+Leases are kept by request object, never in its meta, which copies carry along.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_polite.policy.host import Outcome, Turn
+from scrapy_polite.policy.host import Fetch, HostRules, Outcome, Turn, after_fetch
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -17,13 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Held:
-    """A lease in hand, and what was seen of its fetch; instants in our own monotonic clock.
+    """A lease in hand and what was seen of its fetch; instants in our own monotonic clock.
 
     Args:
+        held_at: when the turn was granted.
+        asked_at: since when the request waited for it.
         began_at: when the request was handed to the network; None before.
-        response: the answer, when there was one.
-        retry_after: of a refusal in seconds; None without a usable one.
+        response: the answer; None before, and when there was none.
         refused: whether the answer is a refusal.
+        retry_after: of a refusal in seconds; None without a usable one.
     """
 
     lease: Lease
@@ -49,26 +55,41 @@ class TurnEnded:
     """What subscribers are told when a host's turn is over.
 
     Args:
-        previous_delay: delay in force before this fetch in seconds; None when it was the first.
+        response: the answer; None when there was none.
+        retry_after: of a refusal in seconds; None without a usable one.
         began_at: start of the fetch in our monotonic clock.
         duration: seconds on the wire.
+        turn: the next turn.
     """
 
     request: Request
-    host: str
+    lease: Lease = field(repr=False)
     response: Response | None
     outcome: Outcome
     retry_after: float | None
     began_at: float
     duration: float
-    previous_delay: float | None
-    turn: Turn = field(repr=False)
+    turn: Turn
 
 
 class Leases:
-    """Leases keyed by the request that holds them."""
+    """Leases keyed by the request that holds them.
 
-    def __init__(self) -> None:
+    Args:
+        rules: the numbers of the rule; replaced by the component that learns delays.
+        crawl_delay_of: host key -> what its robots.txt files ask for in seconds.
+        floors: host key or download slot -> floor in seconds (DOWNLOAD_SLOTS).
+    """
+
+    def __init__(
+        self,
+        rules: HostRules,
+        crawl_delay_of: Callable[[str], float],
+        floors: dict[str, float],
+    ) -> None:
+        self.rules = rules
+        self._crawl_delay_of = crawl_delay_of
+        self._floors = floors
         self._held: dict[Request, Held] = {}
 
     def __len__(self) -> int:
@@ -77,10 +98,9 @@ class Leases:
     def __iter__(self) -> Iterator[Request]:
         return iter(list(self._held))
 
-    def attach(self, request: Request, lease: Lease, now: float, asked_at: float) -> Held:
+    def attach(self, request: Request, lease: Lease, now: float, asked_at: float) -> None:
         """Give a request its turn."""
-        held = self._held[request] = Held(lease, now, asked_at)
-        return held
+        self._held[request] = Held(lease, now, asked_at)
 
     def get(self, request: Request) -> Held | None:
         """Return what a request holds, None when that is nothing."""
@@ -89,3 +109,56 @@ class Leases:
     def pop(self, request: Request) -> Held | None:
         """Take a request's turn away."""
         return self._held.pop(request, None)
+
+    def begin(self, request: Request, now: float) -> bool:
+        """A request goes to the network; False when it has no turn."""
+        held = self._held.get(request)
+        if held is None:
+            return False
+        held.began_at = now
+        request.meta["polite"] = {"waited": now - held.asked_at}
+        return True
+
+    def answered(self, request: Request, response: Response) -> None:
+        """A request's answer arrived."""
+        held = self._held.get(request)
+        if held is not None:
+            held.response = response
+
+    def refused(self, request: Request, retry_after: float | None) -> None:
+        """A request's answer is a refusal; *retry_after* in seconds, None without a usable one."""
+        held = self._held.get(request)
+        if held is not None:
+            held.refused, held.retry_after = True, retry_after
+
+    def settle(self, request: Request, now: float) -> TurnEnded | None:
+        """End the turn of a request that left the network; None when it had none."""
+        held = self._held.pop(request, None)
+        if held is None:
+            return None
+        began_at = held.held_at if held.began_at is None else held.began_at
+        fetch = self._fetch(request, held, began_at, now)
+        turn = after_fetch(held.lease.state, fetch, self.rules, random.random())
+        request.meta.setdefault("polite", {})["duration"] = fetch.duration
+        return TurnEnded(
+            request,
+            held.lease,
+            held.response,
+            held.outcome,
+            held.retry_after,
+            began_at,
+            fetch.duration,
+            turn,
+        )
+
+    def _fetch(self, request: Request, held: Held, began_at: float, now: float) -> Fetch:
+        lease, slot = held.lease, request.meta.get("download_slot")
+        return Fetch(
+            started_at=lease.granted_at + began_at - held.held_at,
+            ended_at=lease.granted_at + now - held.held_at,
+            outcome=held.outcome,
+            retry_after=held.retry_after,
+            learn=not request.meta.get("autothrottle_dont_adjust_delay"),
+            floor=max(self._floors.get(key, 0.0) for key in (lease.host, slot or "")),
+            crawl_delay=self._crawl_delay_of(lease.host),
+        )

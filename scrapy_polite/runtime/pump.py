@@ -79,7 +79,9 @@ class Pump:
         now = self._clock()
         self.frontier.postpone(host, now + delay, now)
         nobody = Lease(host, _NOBODY, 0.0, HostState())
-        pushed = Deferred.fromCoroutine(self._store.release(nobody, delay=delay, state=nobody.state))
+        pushed = Deferred.fromCoroutine(
+            self._store.release(nobody, delay=delay, state=nobody.state)
+        )
         pushed.addBoth(self._noted)
 
     def arm(self) -> None:
@@ -121,7 +123,7 @@ class Pump:
         if self._store.shared:
             self._woken()
 
-    def _ended(self, result: bool | None | Failure, host: str, delay: float) -> None:
+    def _ended(self, result: bool | Failure | None, host: str, delay: float) -> None:
         self._noted(result if isinstance(result, Failure) else None)
         now = self._clock()
         self.frontier.put_back(host, now + delay, now)
@@ -131,7 +133,7 @@ class Pump:
     def _noted(self, result: object) -> None:
         """Say once when the store stops answering, and once when it answers again."""
         failure = result if isinstance(result, Failure) else None
-        if failure is not None and not failure.check(StoreUnavailable):
+        if failure is not None and not isinstance(failure.value, StoreUnavailable):
             failure.raiseException()
         if (failure is not None) is self._failing:
             return

@@ -1,7 +1,7 @@
 """The one object that the components of a crawler share.
 
-Middlewares, extensions, the queue and the downloader never import one another; they meet here.  It is
-made once per crawler, by whichever component comes first, with or without the add-on.
+Middlewares, extensions, the queue and the downloader never import one another; they meet here.  It
+is made once per crawler, by whichever component comes first, with or without the add-on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scrapy_polite import config, engine
 from scrapy_polite.runtime import listing
 from scrapy_polite.runtime.grouping import group_by
 from scrapy_polite.runtime.lanes import Lanes
+from scrapy_polite.runtime.leases import Leases
 from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
 from scrapy_polite.state.memory import MemoryStore
@@ -51,23 +52,22 @@ class Runtime:
         self.clock = clock
         self.wall = wall
         self.store: PolitenessStore = MemoryStore(clock)
-        self.lanes = Lanes(
-            obey=self.config.obey_robots, group=group_by(self.config.group_by)
-        )
-        self.robots = Robots(
-            crawler, self.config, self.lanes, self.store, clock=clock, wall=wall
-        )
+        self.lanes = Lanes(obey=self.config.obey_robots, group=group_by(self.config.group_by))
+        self.robots = Robots(crawler, self.config, self.lanes, self.store, clock=clock, wall=wall)
         rules = self.config.rules
+        self.leases = Leases(
+            replace(rules, delay=replace(rules.delay, factor=0.0)),  # until somebody learns
+            self.robots.verdicts.crawl_delay_of,
+            self.config.slot_floors,
+        )
         self.turns = Turns(
             crawler,
             self.lanes,
+            self.leases,
             self.store,
-            replace(rules, delay=replace(rules.delay, factor=0.0)),  # until somebody learns
-            judge=self.robots.judge,
+            judge=self.robots.verdicts.judge,
             on_robots_turn=self.robots.on_turn,
             robots_places=self.robots.free_places,
-            crawl_delay_of=self.robots.crawl_delay_of,
-            slot_floors=self.config.slot_floors,
             clock=clock,
         )
         self.robots.turns = self.turns

@@ -107,7 +107,7 @@ def crawl(
         timeout: Seconds until the process is killed.
 
     Raises:
-        CrawlFailed: It did not start.
+        CrawlFailed: It did not start, or its process broke down.
         TimeoutError: It did not end in time; the message ends with the tail of the log.
     """
     begun_at = time.monotonic()
@@ -146,6 +146,8 @@ def _run_job(folder: Path, timeout: float) -> str:
         except subprocess.TimeoutExpired:
             tail = log.read_text()[-2000:]
             raise TimeoutError(f"the crawl did not end in {timeout} s\n{tail}") from None
+        except subprocess.CalledProcessError as error:
+            raise CrawlFailed(str(error), log.read_text()) from None
     return log.read_text()
 
 

@@ -23,7 +23,8 @@ class Arrival:
         path: Path with query.
         method: HTTP method.
         start_at: When the head of the request had been read, in seconds.
-        end_at: When the last octet was handed to the network, or the connection was gone.
+        end_at: Just before the last octets were handed to the network, or, if the client left, when
+            the server noticed.
         status: Status that was sent; None when no answer was begun.
         ended: "answered", "dropped" (by the server) or "left" (by the client, before the end).
         headers: The request's headers, names in lower case, repeated ones joined by ", ".

@@ -2,8 +2,7 @@
 
 Rules: it listens in 127.0.0.0/8 only, and only on hosts that it was asked for, so that any other
 address of its block refuses connections. All sites of a `Web` share one free port unless they ask
-for another. Each test takes a block of its own, so tests share no host. A request is recorded when
-its answer is fully written or its connection is gone (see `record.Arrival`).
+for another. Each test takes a block of its own, so tests share no host.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import socket
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from ipaddress import IPv4Network
 from types import TracebackType
 from typing import Any, TypeVar
 
-from harness.pages import Answer, Pages, Site
+from harness.connection import Connection
+from harness.pages import Pages, Site
 from harness.record import Arrival
 
 T = TypeVar("T")
@@ -45,9 +45,9 @@ class Web:
         self._free_hosts = self.block.hosts()
         self._on_arrival = on_arrival
         self._log: list[Arrival] = []
-        self._bugs: list[Exception] = []
+        self._errors: list[Exception] = []
         self._numbers = itertools.count(1)
-        self._connections: set[_Connection] = set()
+        self._connections: set[Connection] = set()
         self._servers: list[asyncio.Server] = []
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
@@ -65,8 +65,8 @@ class Web:
     ) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
-        if self._bugs and error is None:
-            raise self._bugs[0]
+        if self._errors and error is None:
+            raise self._errors[0]
 
     def site(self, pages: Pages, host: str | None = None, port: int | None = None) -> Site:
         """Start a site.
@@ -105,9 +105,21 @@ class Web:
         await asyncio.sleep(0)  # lets the transports say goodbye, which records open requests
 
     async def _listen(self, host: str, port: int, pages: Pages) -> Site:
+        if not socket.gethostbyname(host).startswith("127."):
+            raise ValueError(f"{host} is no loopback host")
         sites: list[Site] = []  # the port is known only once the socket is bound
         server = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self, sites[0], next(self._numbers)), host, port, backlog=1024
+            lambda: Connection(
+                sites[0],
+                next(self._numbers),
+                self._connections,
+                self._record,
+                self._errors.append,
+            ),
+            host,
+            port,
+            family=socket.AF_INET,
+            backlog=1024,
         )
         self._servers.append(server)
         sites.append(Site(host, server.sockets[0].getsockname()[1], pages))
@@ -122,109 +134,3 @@ class Web:
         self._log.append(arrival)
         if self._on_arrival:
             self._on_arrival(arrival)
-
-
-class _Connection(asyncio.Protocol):
-    """One connection: reads requests, answers them in order, records each."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, web: Web, site: Site, number: int) -> None:
-        self.web, self.site, self.number = web, site, number
-        self.unread = b""
-        self.requests: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-        self.drained = asyncio.Event()
-        self.drained.set()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        transport.set_write_buffer_limits(0)  # drained means: the kernel has every octet
-        self.web._connections.add(self)
-        self.task = asyncio.get_running_loop().create_task(self._serve())
-
-    def data_received(self, data: bytes) -> None:
-        self.unread += data
-        while b"\r\n\r\n" in self.unread:
-            head, _, rest = self.unread.partition(b"\r\n\r\n")
-            length = int(_headers(head).get("content-length", 0))
-            if len(rest) < length:
-                return
-            self.unread = rest[length:]
-            self.requests.put_nowait((time.monotonic(), head))
-
-    def pause_writing(self) -> None:
-        self.drained.clear()
-
-    def resume_writing(self) -> None:
-        self.drained.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.web._connections.discard(self)
-        self.task.cancel()
-
-    async def _serve(self) -> None:
-        while not self.transport.is_closing():
-            start_at, head = await self.requests.get()
-            method, path, _ = head.split(b"\r\n")[0].decode("latin-1").split(" ", 2)
-            headers = _headers(head)
-            try:
-                answer = self.site.answer(method, path, headers)
-            except Exception as bug:  # of a page that is a function: the test is told at the end
-                self.web._bugs.append(bug)
-                answer = Answer(500)
-            await self._answer(answer, method, path, headers, start_at)
-            if answer.closes() or headers.get("connection") == "close":
-                self.transport.close()
-
-    async def _answer(
-        self, answer: Answer, method: str, path: str, headers: dict[str, str], start_at: float
-    ) -> None:
-        status, ended = None, "left"
-        try:
-            if answer.hang:
-                await asyncio.Event().wait()  # until the connection is lost
-            if answer.delay:
-                await asyncio.sleep(answer.delay)
-            if answer.drop:
-                ended = "dropped"
-                self.transport.abort()
-                return
-            status = answer.status
-            head, body = answer.octets(path)
-            if answer.body_delay:
-                await self._send(head)
-                head = b""
-                await asyncio.sleep(answer.body_delay)
-            await self._send(head + (b"" if method == "HEAD" else body))
-            ended = "answered"
-        finally:
-            site, end_at = self.site, time.monotonic()
-            self.web._record(
-                Arrival(
-                    host=site.host,
-                    port=site.port,
-                    path=path,
-                    method=method,
-                    start_at=start_at,
-                    end_at=end_at,
-                    status=status,
-                    ended=ended,
-                    headers=headers,
-                    connection=self.number,
-                )
-            )
-
-    async def _send(self, octets: bytes) -> None:
-        self.transport.write(octets)
-        await self.drained.wait()
-
-
-def _headers(head: bytes) -> dict[str, str]:
-    """Return the headers of a request, names in lower case, repeated ones joined by ", "."""
-    headers: dict[str, str] = {}
-    for line in head.decode("latin-1").split("\r\n")[1:]:
-        name, _, value = line.partition(":")
-        key, value = name.strip().lower(), value.strip()
-        headers[key] = f"{headers[key]}, {value}" if key in headers else value
-    return headers

@@ -21,6 +21,7 @@ URL, EMAIL = "https://foobot.test/bot", "ops@foobot.test"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 BEHIND = "Mozilla/5.0 (compatible; FooBot/2.1; +https://foobot.test/)"
 OWN = "OwnBot/0.9 (+https://own.test/bot)"
+FOOBOT = ("FooBot", f"FooBot/1.0 (+{URL})", None)
 
 
 def identity(**given: Any) -> Identity:
@@ -33,13 +34,16 @@ IDENTITIES: list[tuple[dict[str, Any], tuple[str, str, str | None]]] = [
         {"product": "FooBot", "contact_url": URL, "contact_email": EMAIL},
         ("FooBot", f"FooBot/1.0 (+{URL}; {EMAIL})", EMAIL),
     ),
-    ({"product": "FooBot", "contact_url": URL}, ("FooBot", f"FooBot/1.0 (+{URL})", None)),
+    ({"product": "FooBot", "contact_url": URL}, FOOBOT),
     ({"product": "FooBot", "contact_email": EMAIL}, ("FooBot", f"FooBot/1.0 ({EMAIL})", EMAIL)),
-    ({"product": "Foo_Bot-x/2.0.1-b3", "contact_url": URL}, ("Foo_Bot-x", f"Foo_Bot-x/2.0.1-b3 (+{URL})", None)),
-    ({"product": " FooBot ", "contact_url": f" {URL} "}, ("FooBot", f"FooBot/1.0 (+{URL})", None)),
+    (
+        {"product": "Foo_Bot-x/2.0-b3", "contact_email": EMAIL},
+        ("Foo_Bot-x", f"Foo_Bot-x/2.0-b3 ({EMAIL})", EMAIL),
+    ),
+    ({"product": " FooBot ", "contact_url": f" {URL} "}, FOOBOT),
     # BOT_NAME is the last resort
     ({"bot_name": "quotes", "contact_url": URL}, ("quotes", f"quotes/1.0 (+{URL})", None)),
-    ({"bot_name": "quotes 2", "product": "FooBot", "contact_url": URL}, ("FooBot", f"FooBot/1.0 (+{URL})", None)),
+    ({"bot_name": "quotes 2", "product": "FooBot", "contact_url": URL}, FOOBOT),
     ({"bot_name": "quotes 2", "user_agent": OWN}, ("OwnBot", OWN, None)),
     # a User-Agent that names a contact is sent as it is
     ({"user_agent": OWN}, ("OwnBot", OWN, None)),
@@ -56,7 +60,10 @@ IDENTITIES: list[tuple[dict[str, Any], tuple[str, str, str | None]]] = [
     # a User-Agent without contact lends its product
     ({"user_agent": "OwnBot/0.9", "contact_url": URL}, ("OwnBot", f"OwnBot/0.9 (+{URL})", None)),
     ({"user_agent": "OwnBot", "contact_email": EMAIL}, ("OwnBot", f"OwnBot/1.0 ({EMAIL})", EMAIL)),
-    ({"user_agent": "OwnBot/0.9 (linux)", "contact_url": URL}, ("OwnBot", f"OwnBot/0.9 (+{URL})", None)),
+    (
+        {"user_agent": "OwnBot/0.9 (linux)", "contact_url": URL},
+        ("OwnBot", f"OwnBot/0.9 (+{URL})", None),
+    ),
     ({"user_agent": "Own2Bot/0.9", "contact_url": URL}, ("Own", f"Own2Bot/0.9 (+{URL})", None)),
     (
         {"user_agent": "Mozilla/5.0 (compatible; FooBot/2.1)", "contact_url": URL},
@@ -67,76 +74,80 @@ IDENTITIES: list[tuple[dict[str, Any], tuple[str, str, str | None]]] = [
         ("OwnBot", f"OwnBot/1.0 (+{URL})", None),
     ),
     # a product beats a User-Agent without contact
-    ({"user_agent": "OwnBot/0.9", "product": "FooBot", "contact_url": URL}, ("FooBot", f"FooBot/1.0 (+{URL})", None)),
-    ({"user_agent": BROWSER, "product": "FooBot", "contact_url": URL}, ("FooBot", f"FooBot/1.0 (+{URL})", None)),
+    ({"user_agent": "OwnBot/0.9", "product": "FooBot", "contact_url": URL}, FOOBOT),
+    ({"user_agent": BROWSER, "product": "FooBot", "contact_url": URL}, FOOBOT),
     # ROBOTSTXT_USER_AGENT is for robots.txt only
     (
         {"product": "FooBot", "contact_url": URL, "robots_user_agent": "Other"},
         ("Other", f"FooBot/1.0 (+{URL})", None),
     ),
-    (
-        {"product": "FooBot", "contact_url": URL, "robots_user_agent": BEHIND.replace("FooBot", "Other")},
-        ("Other", f"FooBot/1.0 (+{URL})", None),
-    ),
+    ({"user_agent": OWN, "robots_user_agent": BEHIND}, ("FooBot", OWN, None)),
     ({"user_agent": OWN, "robots_user_agent": ""}, ("OwnBot", OWN, None)),
     # anonymous
     ({"product": "FooBot/3", "allow_anonymous": True}, ("FooBot", "FooBot/3", None)),
     ({"bot_name": "quotes", "allow_anonymous": True}, ("quotes", "quotes/1.0", None)),
-    ({"user_agent": "OwnBot/0.9 (linux)", "allow_anonymous": True}, ("OwnBot", "OwnBot/0.9 (linux)", None)),
-    ({"product": "FooBot", "contact_url": URL, "allow_anonymous": True}, ("FooBot", f"FooBot/1.0 (+{URL})", None)),
+    (
+        {"user_agent": "OwnBot/0.9 (linux)", "allow_anonymous": True},
+        ("OwnBot", "OwnBot/0.9 (linux)", None),
+    ),
+    ({"product": "FooBot", "contact_url": URL, "allow_anonymous": True}, FOOBOT),
 ]
 
 GOOD_URLS = [
-    "http://foobot.test", "https://foobot.test:8443/a/b?c=d#e", "https://www.foo-bot.co.uk./", "http://192.0.2.1/",
-    "HTTPS://FooBot.test/%28x%29", "https://examplebot.test/bot", "https://other.test/", "https://example.test/",
-    "https://notexample.com/", "https://example.com.foobot.test/", "https://yourdomain-tools.com/",
+    "http://foobot.test", "https://foobot.test:8443/a/b?c=d#e", "https://www.foo-bot.co.uk./",
+    "http://192.0.2.1/", "HTTPS://FooBot.test/%28x%29", "https://examplebot.test/bot",
+    "https://other.test/", "https://example.test/", "https://notexample.com/",
+    "https://example.com.foobot.test/", "https://yourdomain-tools.com/",
     "https://foobot.test/~yourname@x", "https://docs.scrapy.org.foobot.test/",
 ]  # fmt: skip
 GOOD_EMAILS = [
-    "ops@foobot.test", "o.p-s+bot@mail.foobot.test", "o'neil@foobot.test", "foo@foobot.test", "ops@bar.test",
-    "yourself@foobot.test",
+    "ops@foobot.test", "o.p-s+bot@mail.foobot.test", "o'neil@foobot.test", "foo@foobot.test",
+    "ops@bar.test", "yourself@foobot.test",
 ]  # fmt: skip
 
 PLACEHOLDERS = {
     "contact_url": [
-        "https://example.com/", "http://www.example.org/bot", "https://a.b.Example.NET", "https://bot.example/",
-        "http://www.yourdomain.com", "https://yourdomain.com/", "https://your-domain.com/", "https://yoursite.org",
-        "https://bot.your-site.co.uk/x", "https://yourcompany.test/", "https://domain.tld/", "https://www.domain.tld",
+        "https://example.com/", "http://www.example.org/bot", "https://a.b.Example.NET",
+        "https://bot.example/", "http://www.yourdomain.com", "https://yourdomain.com/",
+        "https://your-domain.com/", "https://yoursite.org", "https://bot.your-site.co.uk/x",
+        "https://yourcompany.test/", "https://domain.tld/", "https://www.domain.tld",
         "https://scrapy.org", "https://www.scrapy.org/", "https://changeme.com", "http://changeme/",
         "http://localhost:8000/", "https://bot.invalid/",
     ],
     "contact_email": [
         "bot@example.com", "bot@mail.example.org", "foo@bar.com", "foo@bar.test", "name@domain.tld",
-        "you@yourdomain.com", "bot@your-domain.com", "your.name@foobot.test", "YourName@foobot.test",
-        "changeme@foobot.test", "info@scrapy.org",
+        "you@yourdomain.com", "bot@your-domain.com", "your.name@foobot.test",
+        "YourName@foobot.test", "changeme@foobot.test", "info@scrapy.org",
     ],
     "product": ["changeme", "ChangeMe/1.0", "Your Name", "your-name", "YourBot/1.0"],
 }  # fmt: skip
 
 MALFORMED: dict[str, list[Any]] = {
     "contact_url": [
-        "", "  ", "changeme", "foobot.test/bot", "www.foobot.test", "ftp://foobot.test/", "mailto:ops@foobot.test",
-        "https://", "https:///bot", "https://?x", "https://user@foobot.test/", "https://user:pw@foobot.test/",
-        "https://foo bot.test/", "https://foobot.test/a b", "https://foobot..test/", "https://-foobot.test/",
-        "https://foobot.test:port/", "https://foobot.test/(x)", 'https://foobot.test/"x"', "https://bücher.test/",
-        "https://foobot.test/\r\nX-Evil: 1", "https://foobot.test/\n", "https://foobot.test/\x00",
-        ["https://foobot.test/"], 5, True, b"https://foobot.test/",
+        "", "  ", "changeme", "foobot.test/bot", "www.foobot.test", "ftp://foobot.test/",
+        "mailto:ops@foobot.test", "https://", "https:///bot", "https://?x",
+        "https://user@foobot.test/", "https://user:pw@foobot.test/", "https://foo bot.test/",
+        "https://foobot.test/a b", "https://foobot..test/", "https://-foobot.test/",
+        "https://foobot.test:port/", "https://foobot.test/(x)", 'https://foobot.test/"x"',
+        "https://bücher.test/", "https://foobot.test/\r\nX-Evil: 1", "https://foobot.test/\n",
+        "https://foobot.test/\x00", ["https://foobot.test/"], 5, True, b"https://foobot.test/",
     ],
     "contact_email": [
-        "", "\t", "ops", "ops@", "@foobot.test", "ops@foobot", "ops@@foobot.test", "o ps@foobot.test",
-        ".ops@foobot.test", "o..ps@foobot.test", "ops@foobot..test", "ops@-foobot.test", "ops@foobot.test, x@foobot.test",
-        "Ops <ops@foobot.test>", "mailto:ops@foobot.test", "öps@foobot.test", "bad\r\nX-Evil: 1",
-        "ops@foobot.test\n", "ops(x)@foobot.test", ["ops@foobot.test"], 5, b"ops@foobot.test",
+        "", "\t", "ops", "ops@", "@foobot.test", "ops@foobot", "ops@@foobot.test",
+        "o ps@foobot.test", ".ops@foobot.test", "o..ps@foobot.test", "ops@foobot..test",
+        "ops@-foobot.test", "ops@foobot.test, x@foobot.test", "Ops <ops@foobot.test>",
+        "mailto:ops@foobot.test", "öps@foobot.test", "bad\r\nX-Evil: 1", "ops@foobot.test\n",
+        "ops(x)@foobot.test", ["ops@foobot.test"], 5, b"ops@foobot.test",
     ],
     "product": [
-        "", " ", "My Bot 3", "Foo2Bot", "FooBot/", "/1.0", "FooBot/1.0/2", "FooBot/1 0", "FooBot 1.0", "Foo.Bot", "*",
-        "FooBot (x)", "Föö", "爬虫", "FooBot\r\nX-Evil: 1", "FooBot\x00", "Mozilla/5.0", "mozilla", "Opera", BROWSER, BEHIND,
-        ["FooBot"], 5, b"FooBot",
+        "", " ", "My Bot 3", "Foo2Bot", "FooBot/", "/1.0", "FooBot/1.0/2", "FooBot/1 0",
+        "FooBot 1.0", "Foo.Bot", "*", "FooBot (x)", "Föö", "爬虫", "FooBot\r\nX-Evil: 1",
+        "FooBot\x00", "Mozilla/5.0", "mozilla", "Opera", BROWSER, BEHIND, ["FooBot"], 5, b"FooBot",
     ],
     "user_agent": [
-        "", "  ", "(x)", "2Bot/1.0", BROWSER, f"{BROWSER} (+https://foobot.test/)", "Opera/9.80 (Windows NT 6.1)",
-        "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2)", "OwnBot/1.0\r\nX-Evil: 1", "OwnBot/1.0 (ü)",
-        "OwnBot\x00", ["OwnBot"], 5, b"OwnBot",
+        "", "  ", "(x)", "2Bot/1.0", BROWSER, f"{BROWSER} (+https://foobot.test/)",
+        "Opera/9.80 (Windows NT 6.1)", "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2)",
+        "OwnBot/1.0\r\nX-Evil: 1", "OwnBot/1.0 (ü)", "OwnBot\x00", ["OwnBot"], 5, b"OwnBot",
     ],
     "robots_user_agent": ["*", " ", "(x)", "7", ["FooBot"], 5, False],
 }  # fmt: skip
@@ -151,7 +162,8 @@ SETTING = {
 }
 REST = {"bot_name": "quotes", "contact_url": URL, "contact_email": EMAIL}
 BAD = [
-    *((name, value) for table in (PLACEHOLDERS, MALFORMED) for name, values in table.items() for value in values),
+    *((name, value) for name, values in PLACEHOLDERS.items() for value in values),
+    *((name, value) for name, values in MALFORMED.items() for value in values),
     *(("bot_name", value) for value in MALFORMED["product"]),
 ]
 
@@ -243,7 +255,7 @@ def test_rfc9309_2_2_1_suggested_product(name: str, value: str, suggestion: str)
     """An invalid product gets a valid one made of it, which is accepted when used."""
     message = refusal(**{**REST, name: value})
     assert message.endswith(f"set POLITE_PRODUCT to {suggestion!r}.")
-    assert identity(product=suggestion, contact_url=URL).product_token == suggestion.partition("/")[0]
+    assert identity(product=suggestion, contact_url=URL).user_agent.startswith(suggestion)
 
 
 TOKENS = {
@@ -253,8 +265,7 @@ TOKENS = {
     "Foo_Bot-News/1": "Foo_Bot-News",
     "FooBot2/1": "FooBot",
     BEHIND: "FooBot",
-    "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; FooBot/2.1; +https://foobot.test/) "
-    "Chrome/140.0 Safari/537.36": "FooBot",
+    "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; FooBot/2.1) Safari": "FooBot",
     "mozilla/4.0 (COMPATIBLE;FooBot)": "FooBot",
     "(compatible; FooBot)": "FooBot",
     "FooBot/1.0 (compatible; MSIE 6.0)": "FooBot",
@@ -285,7 +296,9 @@ def test_fuzz_product_token(user_agent: str) -> None:
 
 
 WORDS = st.text("FooBot/2. (;+@)é\n", max_size=12)
-PIECES = st.sampled_from([URL, EMAIL, OWN, BROWSER, BEHIND, "FooBot/1", "http://www.yourdomain.com"])
+PIECES = st.sampled_from(
+    [URL, EMAIL, OWN, BROWSER, BEHIND, "FooBot/1", "http://www.yourdomain.com"]
+)
 VALUES = st.none() | st.lists(WORDS | PIECES, max_size=3).map(" ".join) | PIECES
 
 

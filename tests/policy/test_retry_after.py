@@ -127,7 +127,9 @@ def test_no_header() -> None:
     assert seconds() is None
 
 
-@pytest.mark.parametrize("values", [("60", "120"), ("120", "60"), ("120", b"Mon, 05 Oct 2026 12:01:00 GMT")])
+@pytest.mark.parametrize(
+    "values", [("60", "120"), ("120", "60"), ("120", b"Mon, 05 Oct 2026 12:01:00 GMT")]
+)
 def test_two_headers(values: tuple[str | bytes, ...]) -> None:
     """Of several headers the larger counts."""
     assert seconds(*values) == 120.0
@@ -163,16 +165,21 @@ def test_delay_needs_no_date() -> None:
     assert seconds("30", date="Mon, 05 Oct 2026 11:00:00 GMT") == 30.0
 
 
-@pytest.mark.parametrize(("year", "is_future"), [("27", True), ("75", True), ("77", False), ("94", False)])
+@pytest.mark.parametrize(
+    ("year", "is_future"), [("27", True), ("75", True), ("77", False), ("94", False)]
+)
 def test_rfc9110_5_6_7_two_digit_year(year: str, is_future: bool) -> None:
     """A two-digit year is read as past when it would be more than 50 years in the future."""
     assert (seconds(f"Monday, 05-Oct-{year} 12:00:00 GMT") is not None) == is_future
 
 
+JUNK = [value for value in UNUSABLE.values() if isinstance(value, str)]
 SOUP = st.text(alphabet="0123456789.,+-: \tMonOctGMTeinfaN\u0661\xb2", max_size=60)
 NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), st.integers(0, 2**33).map(str))
 DATES = st.integers(-(2**35), 2**37).map(lambda at: formatdate(at, usegmt=True))
-VALUES = st.one_of(SOUP, NUMBERS, DATES, st.text(), st.binary(), st.tuples(DATES, NUMBERS).map(", ".join))
+VALUES = st.one_of(
+    SOUP, NUMBERS, DATES, st.text(), st.binary(), st.tuples(DATES, NUMBERS).map(", ".join)
+)
 
 
 @settings(max_examples=FUZZ_EXAMPLES, deadline=None)
@@ -187,7 +194,7 @@ def test_fuzz_total(values: list[str | bytes], date: str | bytes | None, now: fl
 
 
 @settings(max_examples=FUZZ_EXAMPLES, deadline=None)
-@given(st.integers(1, 86_400), st.lists(st.sampled_from(sorted(map(str, UNUSABLE.values()))), max_size=3))
+@given(st.integers(1, 86_400), st.lists(st.sampled_from(JUNK), max_size=3))
 def test_fuzz_floor_survives_junk(wait: int, junk: list[str]) -> None:
     """A usable wait is never shortened by what stands beside it."""
     date = formatdate(NOW + wait, usegmt=True)

@@ -1,3 +1,5 @@
+"""The spider of the chronicle, with its owner in `custom_settings`."""
+
 from __future__ import annotations
 
 from demo.site_spider import SiteSpider

@@ -1,0 +1,55 @@
+"""The waiting room: requests that came to the gate without a turn.
+
+They are no pages of the scheduler: media of a pipeline, hops of a robots.txt redirect, whatever is
+downloaded through the engine directly.  First come, first served within a host.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    """A request that waits, since when (our monotonic clock), and what fires at its turn."""
+
+    request: Request
+    host: str
+    hop: bool
+    asked_at: float
+    turn: Deferred[None] = field(default_factory=Deferred)
+
+
+class WaitingRoom:
+    """Waiters by host; redirect hops of robots.txt have a line of their own."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, bool], deque[Waiter]] = {}
+
+    def enter(self, request: Request, host: str, now: float, *, hop: bool) -> Waiter:
+        """A request begins to wait."""
+        waiter = Waiter(request, host, hop, now)
+        self._lines.setdefault((host, hop), deque()).append(waiter)
+        return waiter
+
+    def next(self, host: str, *, hop: bool) -> Waiter:
+        """Return the waiter whose turn it is; it leaves the room."""
+        line = self._lines[host, hop]
+        waiter = line.popleft()
+        if not line:
+            del self._lines[host, hop]
+        return waiter
+
+    def clear(self) -> Iterator[Waiter]:
+        """Yield all waiters; they leave the room."""
+        lines, self._lines = self._lines, {}
+        for line in lines.values():
+            yield from line

@@ -1,0 +1,164 @@
+"""What is known of each origin's robots.txt, and what that means for its pages right now.
+
+It decides and never waits.  Bodies stay in the store; parsed files are kept for the origins in use
+and parsed again when one comes back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from scrapy_polite.frontier.hosts import NEVER, Openness
+from scrapy_polite.policy import robots_cache as cache
+from scrapy_polite.policy.robots_cache import Ages, RobotsRecord, Standing
+from scrapy_polite.runtime.lanes import CLOCKLESS, Lanes
+
+if TYPE_CHECKING:
+    from scrapy.robotstxt import RobotParser
+    from twisted.internet.defer import Deferred
+
+PARSERS_KEPT = 4096  # parsed files; the least used go first
+_SWEEP_LEAST = 4096  # origins; with more, those whose word has lapsed are forgotten now and then
+
+
+@dataclass(slots=True)
+class Entry:
+    """What we know of one origin.
+
+    Args:
+        host: host key of the origin.
+        record: the last word, without its body; None before the first.
+        fetching: whether robots.txt is being fetched.
+        held_until_at: until when pages are held while the file is unreachable.
+        crawl_delay: what the file asks for in seconds.
+        waiting: what fires when the verdict changes.
+    """
+
+    host: str
+    record: RobotsRecord | None = None
+    fetching: bool = False
+    held_until_at: float = NEVER
+    crawl_delay: float = 0.0
+    waiting: list[Deferred[None]] = field(default_factory=list)
+
+
+class Verdicts:
+    """Entries by origin, and parsed files.
+
+    Args:
+        hold: how long pages wait for an unreachable file, in seconds.
+    """
+
+    def __init__(self, lanes: Lanes, ages: Ages, hold: float) -> None:
+        self._lanes = lanes
+        self._ages = ages
+        self._hold = hold
+        self._entries: dict[str, Entry] = {}
+        self._asking: dict[str, set[str]] = {}  # host key -> its origins with a crawl delay
+        self._sweep_at = _SWEEP_LEAST
+        self._parsers: OrderedDict[str, Any] = OrderedDict()
+
+    def judge(self, lane: str, now: float) -> tuple[Openness, float]:
+        """Return whether pages of a lane may go, and until when that stands."""
+        if lane == CLOCKLESS:
+            return Openness.FREE, NEVER
+        if self._lanes.needs_no_verdict(lane):
+            return Openness.OPEN, NEVER
+        entry = self._entries.get(lane)
+        if entry is None:
+            return Openness.NEEDS_ROBOTS, NEVER
+        if entry.fetching:
+            return Openness.HELD, NEVER
+        record = entry.record
+        if record is None:
+            return Openness.NEEDS_ROBOTS, NEVER
+        if cache.standing(record, now, self._ages) is Standing.UNREACHABLE:
+            return _judge_unreachable(record, entry.held_until_at, now)
+        if cache.is_due(record, now):
+            return Openness.NEEDS_ROBOTS, NEVER
+        return Openness.OPEN, record.fresh_until_at
+
+    def entry(self, origin: str, host: str, now: float) -> Entry:
+        """Return what is known of an origin, to add to it."""
+        entry = self._entries.get(origin)
+        if entry is None:
+            if len(self._entries) >= self._sweep_at:
+                self._sweep(now)
+            entry = self._entries[origin] = Entry(host)
+        return entry
+
+    def standing(self, origin: str, now: float) -> Standing:
+        """Return what stands for an origin, fresh or not."""
+        entry = self._entries.get(origin)
+        return cache.standing(entry.record if entry else None, now, self._ages)
+
+    def adopt(self, origin: str, entry: Entry, record: RobotsRecord, now: float) -> None:
+        """Take a record as the last word on an origin."""
+        entry.record = replace(record, body=b"")
+        if record.unreachable_since_at is None:
+            entry.held_until_at = NEVER
+        elif entry.held_until_at == NEVER:
+            entry.held_until_at = now + self._hold
+
+    def hear_crawl_delay(self, origin: str, entry: Entry, delay: float) -> None:
+        """Keep what an origin's file asks for in seconds; 0 when it asks for nothing."""
+        entry.crawl_delay = delay
+        origins = self._asking.setdefault(entry.host, set())
+        (origins.add if delay > 0 else origins.discard)(origin)
+        if not origins:
+            del self._asking[entry.host]
+
+    def crawl_delay_of(self, host: str) -> float:
+        """Return the most that the files of a host ask for, in seconds."""
+        origins = self._asking.get(host, ())
+        return max((self._entries[origin].crawl_delay for origin in origins), default=0.0)
+
+    def parser(self, origin: str) -> RobotParser | None:
+        """Return an origin's parsed file, None when it is not kept."""
+        if origin not in self._parsers:
+            return None
+        self._parsers.move_to_end(origin)
+        parser: RobotParser = self._parsers[origin]
+        return parser
+
+    def keep_parser(self, origin: str, parser: RobotParser) -> None:
+        """Keep a parsed file."""
+        self._parsers[origin] = parser
+        self._parsers.move_to_end(origin)
+        if len(self._parsers) > PARSERS_KEPT:
+            self._parsers.popitem(last=False)
+
+    def clear_waiting(self) -> list[Deferred[None]]:
+        """Return all that waits for a verdict; it waits no more."""
+        everything = [told for entry in self._entries.values() for told in entry.waiting]
+        for entry in self._entries.values():
+            entry.waiting = []
+        return everything
+
+    def _sweep(self, now: float) -> None:
+        lapsed = [
+            origin
+            for origin, entry in self._entries.items()
+            if not entry.fetching
+            and not entry.waiting
+            and not entry.crawl_delay
+            and (entry.record is None or cache.is_due(entry.record, now))
+            and not (entry.record and entry.record.unreachable_since_at is not None)
+        ]
+        for origin in lapsed:
+            del self._entries[origin]
+        self._sweep_at = max(_SWEEP_LEAST, 2 * len(self._entries))
+
+
+def _judge_unreachable(
+    record: RobotsRecord, held_until_at: float, now: float
+) -> tuple[Openness, float]:
+    retry_at = record.fresh_until_at
+    if now < held_until_at:
+        if now >= retry_at:
+            return Openness.NEEDS_ROBOTS, held_until_at
+        return Openness.HELD, min(retry_at, held_until_at)
+    drop_until_at = max(retry_at, held_until_at + cache.RETRY_FIRST)
+    return (Openness.FREE, drop_until_at) if now < drop_until_at else (Openness.NEEDS_ROBOTS, NEVER)
