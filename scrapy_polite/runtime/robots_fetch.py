@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    512_000  # octets of a file that are read; RFC 9309 section 2.5 asks for 500 KiB at least
-)
 PRIORITY = 1000  # that of Scrapy's own robots.txt requests
 _EXEMPT = {
     "dont_obey_robotstxt": True,
