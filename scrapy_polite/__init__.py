@@ -23,7 +23,13 @@ _PUBLIC = {
     "PoliteRobotsTxtMiddleware": "middlewares.robotstxt",
     "PoliteThrottle": "extensions.throttle",
     "Rfc9309RobotParser": "robots.parser",
+    "HostParked": "exceptions",
     "RobotsUnreachable": "exceptions",
+    "block_host": "hooks",
+    "polite_host_blocked": "signals",
+    "polite_host_parked": "signals",
+    "polite_host_released": "signals",
+    "set_floor": "hooks",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -45,6 +45,7 @@ DEFAULTS: dict[str, Any] = {
     "POLITE_BACKOFF_MAX": 3600.0,
     "POLITE_RETRY_AFTER_MAX": 86400.0,
     "POLITE_BACKOFF_GIVE_UP": 8,
+    "POLITE_RATELIMIT_HEADERS": False,
     "POLITE_GROUP_BY": "host",
 }
 """Every setting that this version reads, with its default."""
@@ -67,6 +68,7 @@ class Config:
     robots_hold: float
     robots_forbidden: str
     backoff_statuses: frozenset[int]
+    ratelimit_headers: bool
     group_by: str
     slot_floors: dict[str, float]
 
@@ -92,6 +94,7 @@ def read(settings: BaseSettings) -> Config:
         robots_hold=_seconds(settings, "POLITE_ROBOTS_HOLD"),
         robots_forbidden=_choice(settings, "POLITE_ROBOTS_FORBIDDEN", ("allow", "disallow")),
         backoff_statuses=_statuses(settings, "POLITE_BACKOFF_STATUSES"),
+        ratelimit_headers=_flag(settings, "POLITE_RATELIMIT_HEADERS"),
         group_by=_choice(settings, "POLITE_GROUP_BY", ("host", "domain", "ip")),
         slot_floors=_slot_floors(settings),
     )

@@ -11,3 +11,7 @@ class RobotsUnreachable(IgnoreRequest):
 
 class CrawlStopping(IgnoreRequest):
     """The crawl stopped while the request waited for its host's turn."""
+
+
+class HostParked(IgnoreRequest):
+    """The request's host is parked: it is not asked again in this run."""

@@ -57,8 +57,8 @@ class PolitePriorityQueue:
         self._length = 0
         runtime = Runtime.of(crawler)
         self._lanes = runtime.lanes
-        self._turns = runtime.turns
-        self._turns.queues.append(self)
+        self._pages = runtime.pages
+        self._pages.add_queue(self)
         self.lanes: dict[str, ScrapyPriorityQueue] = {}
         for lane, priorities in (startprios or {}).items():
             self._resume(lane, priorities)
@@ -85,11 +85,15 @@ class PolitePriorityQueue:
         queue.push(request)  # raises ValueError when it cannot be serialised
         self.lanes[lane] = queue
         self._length += 1
-        self._turns.pushed(host, lane)
+        self._pages.pushed(host, lane)
 
     def pop(self) -> Request | None:
         """Return the next request with its turn, None while all hosts wait."""
-        return self._turns.pop(self)
+        return self._pages.pop(self)
+
+    def has_lane(self, lane: str) -> bool:
+        """Return whether there is a request in a lane."""
+        return lane in self.lanes
 
     def pop_lane(self, lane: str) -> Request | None:
         """Take the next request of a lane out; None when it could not be read."""
@@ -111,7 +115,7 @@ class PolitePriorityQueue:
 
     def peek(self) -> Request | None:
         """Return the request that `pop` would give next, None when there is none."""
-        lane = self._turns.peek(self)
+        lane = self._pages.peek(self)
         return None if lane is None else self.lanes[lane].peek()
 
     def close(self) -> dict[str, list[int]]:
@@ -131,7 +135,7 @@ class PolitePriorityQueue:
             return
         self.lanes[lane] = queue
         self._length += len(queue)
-        self._turns.pushed(self._lanes.host_of(lane), lane, len(queue))
+        self._pages.pushed(self._lanes.host_of(lane), lane, len(queue))
 
     def _lane_queue(self, lane: str, priorities: Iterable[int] = ()) -> ScrapyPriorityQueue:
         key = f"{self._key}/{_directory(lane)}" if self._key else ""

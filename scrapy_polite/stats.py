@@ -16,6 +16,7 @@ BACKOFF_RELEASED = "polite/backoff/released"  # blocks that a good answer ended
 BACKOFF_PARKED = "polite/backoff/parked"  # hosts that were parked
 BACKOFF_PARKED_LEFT = "polite/backoff/parked_requests"  # requests of parked hosts left at the end
 TROUBLE = "polite/trouble/fetches"  # fetches that failed without being refused
+OUTAGES = "polite/outages"  # times that nobody answered, so that the fault was ours
 ROBOTS_ACCESS = "polite/robots/access/{access}"  # robots.txt fetches by access result
 ROBOTS_HOPS = "polite/robots/hops"  # redirects followed
 ROBOTS_DROPPED = "polite/robots/dropped"  # requests dropped as RobotsUnreachable

@@ -1,16 +1,22 @@
-"""The signal handler that turns a 429 or 503 into a block of its host."""
+"""The signal handler that turns a 429 or 503 into a block of its host.
+
+It reads Retry-After, and on request RateLimit headers; the ladder is in `policy.backoff`.  When all
+that is left to fetch is of parked hosts, it ends the run with the reason ``polite_parked``.
+"""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from scrapy_polite import config, stats
-from scrapy_polite.policy.host import Outcome
+from scrapy_polite import config, engine, stats
+from scrapy_polite.policy.ratelimit import spacing
 from scrapy_polite.policy.retry_after import retry_after
+from scrapy_polite.runtime.parking import REASON
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -18,9 +24,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_polite.runtime.leases import TurnEnded
-
 logger = logging.getLogger(__name__)
+HOP_WAIT_MAX = 60.0  # seconds; of a Retry-After on a redirect
 
 
 class PoliteBackoff:
@@ -29,13 +34,13 @@ class PoliteBackoff:
     def __init__(self, crawler: Crawler) -> None:
         if not config.is_enabled(crawler.settings):
             raise NotConfigured
-        runtime = Runtime.of(crawler)
         self._crawler = crawler
-        self._leases = runtime.leases
-        self._wall = runtime.wall
+        runtime = self._runtime = Runtime.of(crawler)
         self._statuses = runtime.config.backoff_statuses
-        runtime.turns.subscribers.append(self._turn_ended)
+        runtime.turns.subscribers.append(runtime.parking.turn_ended)
         crawler.signals.connect(self._answered, signals.response_downloaded)
+        crawler.signals.connect(self._nothing_to_do, signals.scheduler_empty)
+        crawler.signals.connect(self._closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteBackoff:
@@ -43,23 +48,54 @@ class PoliteBackoff:
         return cls(crawler)
 
     def _answered(self, response: Response, request: Request) -> None:
-        if response.status not in self._statuses:
-            return
-        headers = response.headers
-        asked = retry_after(
-            headers.getlist("Retry-After"), date=headers.get("Date"), now=self._wall()
-        )
-        self._leases.refused(request, asked)
-        self._crawler.stats.inc_value(stats.BACKOFF_REFUSALS)
-        self._crawler.stats.inc_value(stats.BACKOFF_STATUS.format(status=response.status))
+        if response.status in self._statuses:
+            self._runtime.leases.refused(request, self._asked(response))
+            self._crawler.stats.inc_value(stats.BACKOFF_REFUSALS)
+            self._crawler.stats.inc_value(stats.BACKOFF_STATUS.format(status=response.status))
+        elif 300 <= response.status < 400:
+            self._wait_before_hop(request, response)
+        elif self._runtime.config.ratelimit_headers:
+            self._slow_down(request, response)
 
-    def _turn_ended(self, ended: TurnEnded) -> None:
-        if ended.outcome is Outcome.REFUSED:
-            self._crawler.stats.inc_value(stats.BACKOFF_BLOCKED)
-            logger.info(
-                "%s refused (%s) and is left alone for %.0f s%s",
-                ended.lease.host,
-                ended.response.status if ended.response is not None else "-",
-                ended.turn.wait,
-                " as it asked" if ended.retry_after is not None else "",
-            )
+    def _asked(self, response: Response) -> float | None:
+        headers = response.headers
+        values, date = headers.getlist("Retry-After"), headers.get("Date")
+        return retry_after(values, date=date, now=self._runtime.wall()) if values else None
+
+    def _wait_before_hop(self, request: Request, response: Response) -> None:
+        """Have the next hop wait as a redirect's Retry-After asks.
+
+        Source: RFC 9110 section 10.2.3.
+        """
+        asked, location = self._asked(response), response.headers.get("Location")
+        if asked is None or location is None:
+            return
+        onward = urljoin(request.url, location.decode("latin-1"))
+        host = self._runtime.lanes.group(onward)
+        if host is not None:
+            self._runtime.turns.pump.push_back(host, min(asked, HOP_WAIT_MAX))
+
+    def _slow_down(self, request: Request, response: Response) -> None:
+        def header(name: str) -> str | None:
+            raw = response.headers.get(name)
+            return raw.decode("latin-1") if raw is not None else None
+
+        wait, host = spacing(header), self._runtime.lanes.group(request.url)
+        if wait is not None and host is not None:
+            self._runtime.turns.pump.push_back(host, wait)
+
+    def _nothing_to_do(self) -> None:
+        parking, spider = self._runtime.parking, self._crawler.spider
+        if spider is None or not parking.parked or not parking.only_parked_left():
+            return
+        if not engine.is_idle_but_for_scheduler(self._crawler):
+            return
+        if not engine.wants_to_stay(self._crawler, spider):
+            engine.spawn(self._crawler.engine.close_spider_async(reason=REASON))
+
+    def _closed(self) -> None:
+        parking = self._runtime.parking
+        if parking.parked:
+            left = sum(map(self._runtime.turns.frontier.queued, parking.parked))
+            self._crawler.stats.set_value(stats.BACKOFF_PARKED_LEFT, left)
+            logger.warning("Parked hosts:\n%s", parking.table())

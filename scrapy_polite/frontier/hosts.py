@@ -227,6 +227,11 @@ class Frontier:
         """Return whether some host may be ready for this."""
         return bool(self._ready[want])
 
+    def queued(self, key: str) -> int:
+        """Return how many pages of a host are queued."""
+        host = self._hosts.get(key)
+        return sum(entry.queued for entry in host.origins.values()) if host is not None else 0
+
     def overview(self) -> Iterator[tuple[str, float, bool, int]]:
         """Yield (host key, ready_at, taken, pages queued) of each host with demand."""
         for host in self._hosts.values():

@@ -27,6 +27,7 @@ class PoliteBackoffMiddleware:
             raise NotConfigured
         runtime = Runtime.of(crawler)
         self._crawler = crawler
+        self._outage = runtime.outage
         self._statuses = runtime.config.backoff_statuses
         self._is_robots = runtime.robots.is_robots
 
@@ -46,6 +47,17 @@ class PoliteBackoffMiddleware:
             or self._is_robots(request)
         ):
             return response
+        self._crawler.stats.inc_value(stats.BACKOFF_RETURNED)
+        again: Request = request.replace(dont_filter=True)
+        return again
+
+    def process_exception(
+        self, request: Request, exception: Exception, spider: Any = None
+    ) -> Request | None:
+        """Return a request to its queue when the fault was ours: that spends no retry."""
+        went_out = "duration" in request.meta.get("polite", {})
+        if not self._outage.is_on or not went_out or self._is_robots(request):
+            return None
         self._crawler.stats.inc_value(stats.BACKOFF_RETURNED)
         again: Request = request.replace(dont_filter=True)
         return again

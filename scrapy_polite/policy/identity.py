@@ -40,7 +40,7 @@ _URL = re.compile(
 )
 _EMAIL = re.compile(rf"(?P<local>{_ATOM}(?:\.{_ATOM})*)@(?P<host>{_LABEL}(?:\.{_LABEL})+)")
 _URL_INSIDE = re.compile(r"https?://[^\s()<>\"]+", re.IGNORECASE)
-_EMAIL_INSIDE = re.compile(r"(?<![\w.-])\w[\w.+-]*@[\w.-]+", re.ASCII)
+_EMAIL_INSIDE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+", re.ASCII)
 
 _PLACEHOLDER_HOST = re.compile(
     r"(.+\.)?(example(\.(com|net|org))?|invalid|localhost|domain\.tld|scrapy\.org"
@@ -210,7 +210,7 @@ def _contacts_in(user_agent: str) -> list[str]:
     """What looks like a contact in a User-Agent, real or not."""
     urls = [found.rstrip(".,;:'!") for found in _URL_INSIDE.findall(user_agent)]
     rest = _URL_INSIDE.sub(" ", user_agent)
-    return urls + [found.rstrip(".-") for found in _EMAIL_INSIDE.findall(rest)]
+    return urls + [found.strip("+.-") for found in _EMAIL_INSIDE.findall(rest)]
 
 
 def _product(name: str, value: str | None) -> str:

@@ -7,10 +7,10 @@ has no host and no clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_polite.policy.origin import host_of, origin_of
+from scrapy_polite.policy.origin import origin_of
+from scrapy_polite.runtime.grouping import Grouping
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -27,21 +27,18 @@ class Lane(NamedTuple):
     key: str
 
 
-Group = Callable[[str], str | None]
-"""URL -> host key, None when no clock is for it."""
-
-
 class Lanes:
     """Finds the lane of a request.
 
     Args:
         obey: whether robots.txt is obeyed at all.
-        group: tells whose clock a URL is under.
+        grouping: tells whose clock a URL is under.
     """
 
-    def __init__(self, *, obey: bool, group: Group = host_of) -> None:
+    def __init__(self, *, obey: bool, grouping: Grouping | None = None) -> None:
         self._obey = obey
-        self.group = group
+        self.grouping = grouping or Grouping()
+        self.group = self.grouping.key_of
 
     def lane_of(self, request: Request) -> Lane:
         """Return a request's lane."""
@@ -64,6 +61,16 @@ class Lanes:
     def host_of(self, key: str) -> str:
         """Return the host key of a lane key, as this run groups hosts."""
         return self.group(key.removeprefix(EXEMPT) + "/") or CLOCKLESS
+
+    def unresolved(self, key: str) -> str | None:
+        """Return the name that has to be resolved before a lane's host key is known."""
+        return self.grouping.unresolved(key.removeprefix(EXEMPT) + "/")
+
+    async def settle(self, request: Request) -> None:
+        """Wait until the lane of a request is known."""
+        name = self.grouping.unresolved(request.url)
+        if name is not None:
+            await self.grouping.resolve(name)
 
     @staticmethod
     def needs_no_verdict(key: str) -> bool:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from scrapy_polite.policy.host import Fetch, HostRules, Outcome, Turn, after_fetch
+from scrapy_polite.policy.host import Fetch, HostRules, HostState, Outcome, Turn, after_fetch
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -89,8 +89,9 @@ class Leases:
     ) -> None:
         self.rules = rules
         self._crawl_delay_of = crawl_delay_of
-        self._floors = floors
+        self._floors = dict(floors)
         self._held: dict[Request, Held] = {}
+        self._restored: dict[str, HostState] = {}
 
     def __len__(self) -> int:
         return len(self._held)
@@ -98,8 +99,19 @@ class Leases:
     def __iter__(self) -> Iterator[Request]:
         return iter(list(self._held))
 
+    def set_floor(self, host: str, seconds: float) -> None:
+        """Have at least *seconds* between the fetches of a host."""
+        self._floors[host] = seconds
+
+    def restore(self, states: dict[str, HostState]) -> None:
+        """Have the hosts' next turns begin with these states, not with what was learnt since."""
+        self._restored.update(states)
+
     def attach(self, request: Request, lease: Lease, now: float, asked_at: float) -> None:
         """Give a request its turn."""
+        restored = self._restored.pop(lease.host, None)
+        if restored is not None:
+            lease = replace(lease, state=restored)
         self._held[request] = Held(lease, now, asked_at)
 
     def get(self, request: Request) -> Held | None:

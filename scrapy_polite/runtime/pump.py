@@ -49,6 +49,7 @@ class Pump:
         self._timer: CallLaterResult | None = None
         self._timer_at = NEVER
         self._failing = False
+        self.denied: Callable[[str, float], None] = lambda host, seconds: None
         self.asking: dict[Want, int] = dict.fromkeys(Want, 0)
 
     def fill(self, want: Want, limit: int) -> None:
@@ -118,6 +119,7 @@ class Pump:
         self._noted(None)
         for host, (wait, _) in result.waits.items():
             self.frontier.put_back(host, now + wait, now)
+            self.denied(host, wait)
         for lease in result.leases:
             self._granted(lease)
         if self._store.shared:

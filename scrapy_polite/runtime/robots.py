@@ -89,6 +89,7 @@ class Robots:
             RobotsUnreachable: the file could not be read for POLITE_ROBOTS_HOLD.
             CrawlStopping: the crawl stopped before.
         """
+        await self._lanes.settle(request)
         host, lane = self._lanes.lane_of(request)
         if lane == CLOCKLESS or self._lanes.needs_no_verdict(lane):
             return None
@@ -105,9 +106,10 @@ class Robots:
     async def _change(self, request: Request, host: str, origin: str, until_at: float) -> None:
         """Wait until the verdict of an origin may have changed, without holding turn or place."""
         self.turns.yield_turn(request)  # the robots.txt needs it
+        self.turns.check(host)
         told: Deferred[None] = Deferred()
         self.verdicts.entry(origin, host, self._clock()).waiting.append(told)
-        idle = engine.idle_requests(self._crawler) if self.turns.queues else set()
+        idle = engine.idle_requests(self._crawler) if self.turns.feeds_pages else set()
         idle.add(request)
         timer = None
         if until_at < NEVER:

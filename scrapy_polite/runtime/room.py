@@ -48,8 +48,8 @@ class WaitingRoom:
             del self._lines[host, hop]
         return waiter
 
-    def clear(self) -> Iterator[Waiter]:
-        """Yield all waiters; they leave the room."""
-        lines, self._lines = self._lines, {}
-        for line in lines.values():
-            yield from line
+    def clear(self, host: str | None = None) -> Iterator[Waiter]:
+        """Yield the waiters of a host, or all; they leave the room."""
+        for key in list(self._lines):
+            if host is None or key[0] == host:
+                yield from self._lines.pop(key)

@@ -16,10 +16,12 @@ from scrapy import signals
 
 from scrapy_polite import config, engine
 from scrapy_polite.runtime import listing
-from scrapy_polite.runtime.grouping import group_by
+from scrapy_polite.runtime.grouping import grouping
 from scrapy_polite.runtime.lanes import Lanes
 from scrapy_polite.runtime.leases import Leases
-from scrapy_polite.runtime.robots import Robots
+from scrapy_polite.runtime.outage import Outage
+from scrapy_polite.runtime.pages import Pages
+from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.turns import Turns
 from scrapy_polite.state.memory import MemoryStore
 
@@ -52,7 +54,7 @@ class Runtime:
         self.clock = clock
         self.wall = wall
         self.store: PolitenessStore = MemoryStore(clock)
-        self.lanes = Lanes(obey=self.config.obey_robots, group=group_by(self.config.group_by))
+        self.lanes = Lanes(obey=self.config.obey_robots, grouping=grouping(self.config.group_by))
         self.robots = Robots(crawler, self.config, self.lanes, self.store, clock=clock, wall=wall)
         rules = self.config.rules
         self.leases = Leases(
@@ -71,6 +73,11 @@ class Runtime:
             clock=clock,
         )
         self.robots.turns = self.turns
+        self.pages = Pages(crawler, self.lanes, self.turns, clock)
+        limit = self.config.rules.backoff.retry_after_max
+        self.outage = Outage(crawler, self.turns, clock)
+        self.turns.subscribers.append(self.outage.turn_ended)
+        self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     @classmethod
@@ -89,5 +96,6 @@ class Runtime:
         engine.on_closing(self.crawler, self._stop)
 
     def _stop(self) -> None:
+        self.outage.stop()
         self.turns.stop()
         self.robots.stop()

@@ -1,6 +1,6 @@
 """Turns: everything that wants to fetch gets its host's turn here, and gives it back.
 
-Pages come out of the scheduler with their turn (`pop`), other requests wait at the gate (`take`),
+Pages come out of the scheduler with theirs (see `pages`), other requests wait at the gate (`take`),
 and a robots.txt borrows the turn of the page that needs it (`on_robots_turn`).  A turn ends with
 the fetch (`left`), or unused as soon as the request is done with (`done`), whatever became of it.
 """
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_polite import engine, stats
-from scrapy_polite.exceptions import CrawlStopping
-from scrapy_polite.frontier.hosts import Frontier, Judge, Want
+from scrapy_polite.exceptions import CrawlStopping, HostParked
+from scrapy_polite.frontier.hosts import NEVER, Frontier, Judge, Want
 from scrapy_polite.runtime.lanes import CLOCKLESS, ROBOTS_META, Lanes
 from scrapy_polite.runtime.leases import Leases, TurnEnded
 from scrapy_polite.runtime.pump import Pump
@@ -25,8 +25,6 @@ from scrapy_polite.state.protocol import Lease, PolitenessStore
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-
-    from scrapy_polite.queues import PolitePriorityQueue
 
 _MANY = 1_000_000
 
@@ -56,84 +54,17 @@ class Turns:
         self._lanes = lanes
         self.leases = leases
         self.frontier = Frontier(judge)
-        self.pump = Pump(
-            self.frontier, store, granted=self._dispatch, woken=self._woken, clock=clock
-        )
-        self.queues: list[PolitePriorityQueue] = []
+        self.pump = Pump(self.frontier, store, granted=self.dispatch, woken=self.woken, clock=clock)
         self.subscribers: list[Callable[[TurnEnded], None]] = []
         self._on_robots_turn = on_robots_turn
         self._robots_places = robots_places
         self._clock = clock
-        self._granted: deque[Lease] = deque()  # turns for pages that the engine did not take yet
+        self.granted: deque[Lease] = deque()  # turns for pages that the engine did not take yet
+        self.feeds_pages = False  # whether pages come with their turn, so that who waits is extra
         self._room = WaitingRoom()
+        self.parked: dict[str, float] = {}  # host key -> until when it asked to be left alone
         self._stopping = False
-
-    # pages from the scheduler
-
-    def pushed(self, host: str, lane: str, count: int = 1) -> None:
-        """Pages were queued in a lane."""
-        self.frontier.push(host, lane, self._clock(), count)
-        if self.frontier.has_ready(Want.ROBOTS) and self._robots_places() > 0:
-            self.tick()
-
-    def pop(self, queue: PolitePriorityQueue) -> Request | None:
-        """Return the next page of a queue with its turn, None while all wait."""
-        self._give_back_lost()
-        free = self._free_lane(queue)
-        if free is not None:
-            return self._pop_lane(queue, *free)
-        if not self._granted:
-            self.pump.fill(Want.PAGE, self._free_places())
-        while self._granted:
-            lease = self._granted[0]
-            if self.frontier.want(lease.host, self._clock())[0] is not Want.PAGE:
-                self._dispatch(self._granted.popleft())
-                continue
-            best, lane = self._best_lane(lease.host)
-            if best is not queue:
-                break  # the scheduler asks that one next
-            self._granted.popleft()
-            request = self._pop_lane(queue, lease.host, lane)
-            if request is not None:
-                self.lend(request, lease)
-                return request
-            self.pump.give_back(lease)
-        self.pump.arm()
-        return None
-
-    def peek(self, queue: PolitePriorityQueue) -> str | None:
-        """Return the lane of a queue that `pop` would take from next, None while all wait."""
-        free = self._free_lane(queue)
-        if free is not None:
-            return free[1]
-        host = self._granted[0].host if self._granted else None
-        host = host or self.frontier.peek(Want.PAGE, self._clock())
-        if host is None:
-            return None
-        best, lane = self._best_lane(host)
-        return lane if best is queue else None
-
-    def _free_lane(self, queue: PolitePriorityQueue) -> tuple[str, str] | None:
-        for lane, host in self.frontier.free_origins().items():
-            if lane in queue.lanes:
-                return host, lane
-        return None
-
-    def _best_lane(self, host: str) -> tuple[PolitePriorityQueue, str]:
-        return min(
-            (
-                (queue, lane)
-                for lane in self.frontier.open_origins(host)
-                for queue in self.queues
-                if lane in queue.lanes
-            ),
-            key=lambda found: found[0].priority_of(found[1]),
-        )
-
-    def _pop_lane(self, queue: PolitePriorityQueue, host: str, lane: str) -> Request | None:
-        request = queue.pop_lane(lane)
-        self.frontier.popped(host, lane, self._clock())
-        return request
+        self._probes: int | None = None  # turns left while frozen; None while not
 
     # requests at the gate
 
@@ -142,7 +73,9 @@ class Turns:
 
         Raises:
             CrawlStopping: the crawl stopped before.
+            HostParked: the host is not asked again in this run.
         """
+        await self._lanes.settle(request)
         host = self._lanes.lane_of(request).host
         if host == CLOCKLESS:
             return
@@ -154,15 +87,21 @@ class Turns:
             raise CrawlStopping("No turn was granted")
 
     async def _wait(self, request: Request, host: str) -> None:
-        if self._stopping:
-            raise CrawlStopping("The crawl stops")
+        self.check(host)
         hop, now = ROBOTS_META in request.meta, self._clock()
         waiter = self._room.enter(request, host, now, hop=hop)
-        if self.queues:
+        if self.feeds_pages:
             engine.idle_requests(self._crawler).add(request)
         self.frontier.wait(host, now, hop=hop)
         self.tick()
         await maybe_deferred_to_future(waiter.turn)
+
+    def check(self, host: str) -> None:
+        """Raise when nothing of a host is fetched any more."""
+        if self._stopping:
+            raise CrawlStopping("The crawl stops")
+        if host in self.parked:
+            raise HostParked(f"{host} is not asked again in this run")
 
     def _admit(self, lease: Lease, *, hop: bool) -> None:
         now, waiter = self._clock(), self._room.next(lease.host, hop=hop)
@@ -207,56 +146,82 @@ class Turns:
             self._crawler.stats.inc_value(stats.GATE_UNUSED)
             self.pump.give_back(held.lease)
 
-    def _give_back_lost(self) -> None:
-        """With a downloader that is not ours nobody says `done`: look for what is."""
-        if engine.has_our_downloader(self._crawler):
-            return
-        for request in self.leases:
-            if not engine.in_progress(self._crawler, request):
-                self.yield_turn(request)
-
     # who is next
 
     def tick(self) -> None:
         """Hand out the turns that need no scheduler, and set the timer."""
         if self._stopping:
             return
-        self.pump.fill(Want.HOP, _MANY)
-        self.pump.fill(Want.ROBOTS, self._robots_places() - self.pump.asking[Want.ROBOTS])
-        self.pump.fill(Want.GATE, self._free_places())
+        robots_places = self._robots_places() - self.pump.asking[Want.ROBOTS]
+        self.pump.fill(Want.HOP, self._limit(_MANY))
+        self.pump.fill(Want.ROBOTS, self._limit(robots_places))
+        self.pump.fill(Want.GATE, self.page_places())
         self.pump.arm()
 
     def judged(self, host: str, origin: str) -> None:
         """The verdict of an origin may have changed."""
         self.frontier.judged(host, origin, self._clock())
-        self._woken()
+        self.woken()
+
+    def park(self, host: str, until_at: float) -> None:
+        """Ask a host no more in this run; its pages stay queued, what is at the gate goes."""
+        self.parked[host] = until_at
+        self.frontier.postpone(host, NEVER, self._clock())
+        self._send_away(HostParked(f"{host} is not asked again in this run"), host)
 
     def stop(self) -> None:
         """Send everything that waits at the gate away; nothing is handed out any more."""
         self._stopping = True
         self.pump.stop()
-        for waiter in self._room.clear():
+        self._send_away(CrawlStopping("The crawl stops"))
+        while self.granted:
+            self.pump.give_back(self.granted.popleft())
+
+    def _send_away(self, why: Exception, host: str | None = None) -> None:
+        for waiter in list(self._room.clear(host)):
             self.frontier.waited(waiter.host, self._clock(), hop=waiter.hop)
             self._crawler.stats.inc_value(stats.GATE_STOPPED)
-            waiter.turn.errback(CrawlStopping("The crawl stops"))
-        while self._granted:
-            self.pump.give_back(self._granted.popleft())
+            waiter.turn.errback(why)
 
-    def _woken(self) -> None:
+    def woken(self) -> None:
+        """Something became ready: hand it out, and have the engine ask for pages."""
         self.tick()
-        if self._granted or self.frontier.has_ready(Want.PAGE) or self.frontier.free_origins():
+        if self.granted or self.frontier.has_ready(Want.PAGE) or self.frontier.free_origins():
             engine.wake(self._crawler)
 
-    def _free_places(self) -> int:
+    def page_places(self) -> int:
+        """Return how many more turns may be asked for that need a place."""
         asking = self.pump.asking[Want.PAGE] + self.pump.asking[Want.GATE]
-        return engine.free_places(self._crawler) - len(self._granted) - asking
+        return self._limit(engine.free_places(self._crawler) - len(self.granted) - asking)
 
-    def _dispatch(self, lease: Lease) -> None:
+    def freeze(self) -> None:
+        """Hand out no turns but those of `probe`."""
+        self._probes = 0
+        while self.granted:
+            self.pump.give_back(self.granted.popleft())
+
+    def probe(self) -> None:
+        """While frozen: hand out one turn."""
+        self._probes = 1
+        self.woken()
+
+    def thaw(self) -> None:
+        """Hand out turns again."""
+        self._probes = None
+        self.woken()
+
+    def _limit(self, places: int) -> int:
+        return places if self._probes is None else min(places, self._probes)
+
+    def dispatch(self, lease: Lease) -> None:
+        """Use a granted turn for what its host wants now."""
+        if self._probes:
+            self._probes -= 1
         want, origin = self.frontier.want(lease.host, self._clock())
         if want is None or self._stopping:
             self.pump.give_back(lease)
         elif want is Want.PAGE:
-            self._granted.append(lease)
+            self.granted.append(lease)
         elif want is Want.ROBOTS:
             self._on_robots_turn(origin, lease)
         else:

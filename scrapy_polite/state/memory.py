@@ -80,7 +80,8 @@ class MemoryStore:
         if not self._holds(lease):
             host.due_at = max(host.due_at, due_at)
             return False
-        host.due_at, host.state, host.holder = due_at, state, 0
+        # Somebody may have pushed the host back meanwhile; that stands.
+        host.due_at, host.state, host.holder = max(host.due_at, due_at), state, 0
         self._releases += 1
         if self._releases >= max(_SWEEP_LEAST, len(self._hosts)):
             self._sweep()

@@ -67,7 +67,7 @@ class PolitenessStore(Protocol):
         """Prolong leases; None in place of one that is lost."""
 
     async def release(self, lease: Lease, *, delay: float, state: HostState) -> bool:
-        """End a turn: the host is due *delay* seconds from now.
+        """End a turn: the host is due *delay* seconds from now, or later if pushed back meanwhile.
 
         Returns:
             False for a stale lease, which may only push the host's next turn back.

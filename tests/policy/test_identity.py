@@ -52,6 +52,8 @@ IDENTITIES: list[tuple[dict[str, Any], tuple[str, str, str | None]]] = [
     ({"user_agent": BEHIND}, ("FooBot", BEHIND, None)),
     ({"user_agent": f"OwnBot ({EMAIL})"}, ("OwnBot", f"OwnBot ({EMAIL})", EMAIL)),
     ({"user_agent": f"OwnBot (+{EMAIL}; x)"}, ("OwnBot", f"OwnBot (+{EMAIL}; x)", EMAIL)),
+    ({"user_agent": "OwnBot https://own.test; x"}, ("OwnBot", "OwnBot https://own.test; x", None)),
+    ({"user_agent": f"OwnBot ({URL}/{EMAIL})"}, ("OwnBot", f"OwnBot ({URL}/{EMAIL})", None)),
     ({"user_agent": f"OwnBot mailto:{EMAIL}."}, ("OwnBot", f"OwnBot mailto:{EMAIL}.", EMAIL)),
     (
         {"user_agent": f"OwnBot (+{URL}; Scrapy, https://scrapy.org)"},

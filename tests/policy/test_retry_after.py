@@ -160,6 +160,11 @@ def test_rfc9110_6_6_1_measured_against_date(
     assert seconds(value, date=date) == expected
 
 
+def test_small_number_is_no_epoch() -> None:
+    """A clock that counts from its own start does not turn a delay into a past time."""
+    assert retry_after(["120"], date=None, now=1000.0) == 120.0
+
+
 def test_delay_needs_no_date() -> None:
     """A delay is the same whatever the Date says."""
     assert seconds("30", date="Mon, 05 Oct 2026 11:00:00 GMT") == 30.0

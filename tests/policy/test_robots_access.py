@@ -134,6 +134,11 @@ def test_loop_ends_before_a_second_visit(locations: dict[str, str]) -> None:
     assert follow(HERE, locations) == list(locations)
 
 
+def test_loop_to_itself_needs_no_record() -> None:
+    """A redirect to the URL that sent it is a loop even when nothing was recorded as seen."""
+    assert next_hop(HERE, "/robots.txt", hops=0, seen=()) is None
+
+
 @settings(max_examples=FUZZ_EXAMPLES, deadline=None)
 @given(st.one_of(st.text(), st.binary(), st.text().map("http://{}".format)))
 def test_fuzz_next_hop(location: str | bytes) -> None:

@@ -65,6 +65,12 @@ def test_hints_concern_the_names_right_above(token: str, delays: list[str]) -> N
     assert [hint.value for hint in group_of(text, token).hints] == delays
 
 
+def test_records_that_are_no_hints_end_no_list() -> None:
+    """A hint concerns the names above an unknown record, too."""
+    group = group_of("User-agent: *|X-Thing: y|User-agent: B|Crawl-delay: 3|Disallow: /")
+    assert group.hints == (Record(4, "crawl-delay", "3"),)
+
+
 def test_hints_of_everyone_are_not_ours() -> None:
     """With a group of its own, a crawler hears no hint of another."""
     text = "User-agent: *|Crawl-delay: 9|Disallow: /a|User-agent: ExampleBot|Request-rate: 1/2"
@@ -82,6 +88,7 @@ def test_hints_of_everyone_are_not_ours() -> None:
         ("User-agent: *|Crawl-delay: 5|User-agent: BadBot|Disallow:", None),
         ("User-agent: *|Crawl-delay: 5|User-agent: *|Disallow: /", None),
         ("User-agent: BadBot|Crawl-delay: 5|User-agent: *|Disallow: /", None),
+        ("User-agent: *|Crawl-delay: 5|User-agent: A|Allow: /|User-agent: B|Disallow: /", None),
     ],
 )
 def test_2_2_4_joined_groups_are_noticed(text: str, joined_at: int | None) -> None:

@@ -93,6 +93,11 @@ def test_2_5_line_that_just_fits_is_kept(encoding: str, end: str) -> None:
     assert fits.ignored_bytes == len((end + "Disallow: /b").encode(encoding))
 
 
+def test_2_5_limit() -> None:
+    """The limit is the least that the standard allows, 500 KiB."""
+    assert LIMIT_BYTES == 500 * 1024
+
+
 def test_2_5_half_a_rule_is_no_rule() -> None:
     """A rule that the limit cuts is dropped, because its beginning would match more."""
     body = b"User-agent: *\nDisallow: /" + b"a" * LIMIT_BYTES + b"\nDisallow: /b\n"
