@@ -22,6 +22,7 @@ from scrapy_polite.runtime.leases import Leases
 from scrapy_polite.runtime.outage import Outage
 from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
+from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
 from scrapy_polite.state.memory import MemoryStore
 
