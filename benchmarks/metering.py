@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
 
-from harness import Arrival, crawl
-from harness.apart import WebApart
+from harness import Arrival, crawl  # noqa: E402  # once its folder is on the path
+from harness.apart import WebApart  # noqa: E402
 
 CPU, WALL = "meter/cpu_seconds", "meter/wall_seconds"
 HOST_FORMAT = "127.9.{}.{}"
@@ -50,6 +50,11 @@ class Meter:
 def hosts(count: int) -> list[str]:
     """Return so many loopback hosts."""
     return [HOST_FORMAT.format(number // 250, number % 250 + 1) for number in range(count)]
+
+
+def name_of(polite: bool) -> str:
+    """Return what a side is called in the output."""
+    return "scrapy_polite" if polite else "stock"
 
 
 def metered(

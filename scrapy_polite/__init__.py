@@ -25,6 +25,8 @@ _PUBLIC = {
     "Rfc9309RobotParser": "robots.parser",
     "HostParked": "exceptions",
     "RobotsUnreachable": "exceptions",
+    "SpoolFifoQueue": "spool",
+    "SpoolLifoQueue": "spool",
     "block_host": "hooks",
     "polite_host_blocked": "signals",
     "polite_host_parked": "signals",

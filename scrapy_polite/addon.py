@@ -27,6 +27,8 @@ SETTINGS: dict[str, Any] = {
     "AUTOTHROTTLE_ENABLED": True,
     "AUTOTHROTTLE_MAX_DELAY": config.MAX_DELAY,
     "SCHEDULER_PRIORITY_QUEUE": "scrapy_polite.PolitePriorityQueue",
+    "SCHEDULER_DISK_QUEUE": "scrapy_polite.SpoolLifoQueue",
+    "SCHEDULER_START_DISK_QUEUE": "scrapy_polite.SpoolFifoQueue",
     "DOWNLOADER": "scrapy_polite.PoliteDownloader",
 }
 """Settings that the add-on changes, where the user did not."""

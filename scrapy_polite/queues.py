@@ -7,23 +7,25 @@ and None while all hosts wait; the engine is woken when the next one is ready.
 
 from __future__ import annotations
 
-import hashlib
+import logging
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from scrapy.pqueues import ScrapyPriorityQueue
 
+from scrapy_polite import engine
+from scrapy_polite.folders import folder_of, lanes_on_disk, remove_folder
+from scrapy_polite.runtime.lanes import is_lane
 from scrapy_polite.runtime.runtime import Runtime
+from scrapy_polite.spool import Journal
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
 
-_LONGEST_NAME = 200  # octets of a directory name that every file system takes
+logger = logging.getLogger(__name__)
 
 
 class PolitePriorityQueue:
@@ -45,11 +47,7 @@ class PolitePriorityQueue:
         *,
         start_queue_cls: type[QueueProtocol] | None = None,
     ) -> None:
-        if startprios and not isinstance(startprios, dict):
-            raise ValueError(
-                "The JOBDIR was written by another SCHEDULER_PRIORITY_QUEUE: "
-                "resume it with that one, or start with an empty JOBDIR."
-            )
+        _refuse_foreign(startprios)
         self._crawler = crawler
         self._queue_class = downstream_queue_cls
         self._start_queue_class = start_queue_cls
@@ -60,8 +58,9 @@ class PolitePriorityQueue:
         self._pages = runtime.pages
         self._pages.add_queue(self)
         self.lanes: dict[str, ScrapyPriorityQueue] = {}
-        for lane, priorities in (startprios or {}).items():
-            self._resume(lane, priorities)
+        self._journal: Journal | None = None
+        if key:
+            self._resume_all()
 
     @classmethod
     def from_crawler(
@@ -89,6 +88,7 @@ class PolitePriorityQueue:
 
     def pop(self) -> Request | None:
         """Return the next request with its turn, None while all hosts wait."""
+        self._close_journal_entries()
         return self._pages.pop(self)
 
     def has_lane(self, lane: str) -> bool:
@@ -104,8 +104,7 @@ class PolitePriorityQueue:
             queue.close()
             del self.lanes[lane]
             if self._key:
-                with suppress(OSError):  # somebody's files are left in it
-                    Path(queue.key).rmdir()
+                remove_folder(Path(queue.key))
         return request
 
     def priority_of(self, lane: str) -> int:
@@ -120,6 +119,8 @@ class PolitePriorityQueue:
 
     def close(self) -> dict[str, list[int]]:
         """Close all queues and return what is needed to resume."""
+        if self._journal is not None:
+            self._journal.close()
         state = {lane: queue.close() for lane, queue in self.lanes.items()}
         self.lanes.clear()
         self._length = 0
@@ -128,17 +129,29 @@ class PolitePriorityQueue:
     def __len__(self) -> int:
         return self._length
 
-    def _resume(self, lane: str, priorities: Iterable[int]) -> None:
-        queue = self._lane_queue(lane, priorities)
-        if not queue:
-            queue.close()
-            return
-        self.lanes[lane] = queue
-        self._length += len(queue)
-        self._pages.pushed(self._lanes.host_of(lane), lane, len(queue))
+    def _resume_all(self) -> None:
+        """Queue what an earlier run left, however it ended: what is on disk counts, no index."""
+        for lane, priorities in lanes_on_disk(Path(self._key)).items():
+            queue = self._lane_queue(lane, priorities)
+            if queue:
+                self.lanes[lane] = queue
+                self._length += len(queue)
+                self._pages.pushed(self._lanes.host_of(lane), lane, len(queue))
+            else:
+                queue.close()
+        self._journal = Journal.of(self._crawler, Path(self._key))
+        again = self._journal.recover(self.push)
+        if again:
+            logger.info("%d requests were in progress when the last run ended: again", again)
+
+    def _close_journal_entries(self) -> None:
+        """A request is done with when the engine has scraped what came of it."""
+        for request in self._journal or ():
+            if not engine.in_progress(self._crawler, request) and self._journal is not None:
+                self._journal.done(request)
 
     def _lane_queue(self, lane: str, priorities: Iterable[int] = ()) -> ScrapyPriorityQueue:
-        key = f"{self._key}/{_directory(lane)}" if self._key else ""
+        key = str(folder_of(Path(self._key), lane)) if self._key else ""
         return ScrapyPriorityQueue(
             self._crawler,
             self._queue_class,
@@ -148,13 +161,11 @@ class PolitePriorityQueue:
         )
 
 
-def _directory(lane: str) -> str:
-    """Return a directory name for a lane.
-
-    >>> _directory("https://site.example:8443")
-    'https%3A%2F%2Fsite.example%3A8443'
-    """
-    name = quote(lane, safe="") or "other"
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return name[: _LONGEST_NAME - 41] + "-" + hashlib.sha1(lane.encode()).hexdigest()
+def _refuse_foreign(startprios: object) -> None:
+    """Refuse the state of another priority queue, whose requests would be left behind."""
+    known = isinstance(startprios, dict) and all(map(is_lane, startprios))
+    if startprios and not known:
+        raise ValueError(
+            "The JOBDIR was written by another SCHEDULER_PRIORITY_QUEUE: "
+            "resume it with that one, or start with an empty JOBDIR."
+        )

@@ -2,78 +2,28 @@
 
 It counts demand and keeps instants; it holds no request, reads no clock and waits for nothing.
 
-- A host has demand from pages queued by origin, from requests that wait at the gate, and from
-  robots.txt files that somebody asked for.
 - A host is in one place at a time: waiting (for an instant), ready (for a capacity), or taken.
-- What a ready host wants is decided by `want`, in this order: a redirect hop of a robots fetch, a
-  robots.txt, a request at the gate, a page.  A page is wanted only of an open origin.
+- What a ready host is ready for is decided in `demand`.
 - Of the hosts that want the same, the one that has been ready longest goes first.
 - A host without demand is forgotten as soon as its ready time is past.
-- An origin's openness stands until an instant; then it is judged again, ready host or not.
+- An origin's openness stands until an instant.  A waiting host is judged again then, a ready one
+  before it is taken.
+- A host that is ready at NEVER is parked: its demand is kept and nothing of it goes, not even what
+  needs no turn.
 
-Every operation costs O(log hosts); heap entries that no longer count are skipped when met.
+Every operation costs O(log hosts).
 
 Source: A. Heydon, M. Najork, "Mercator: A scalable, extensible Web crawler" (1999), section 3.2.
 """
 
 from __future__ import annotations
 
-import enum
-import math
-from collections.abc import Callable, Iterator
-from heapq import heapify, heappop, heappush
+from collections.abc import Iterator
 
-NEVER = math.inf
+from scrapy_polite.frontier.demand import NEVER, Host, Judge, Openness, Origin, Want
+from scrapy_polite.frontier.heap import HostHeap
 
-
-class Want(enum.Enum):
-    """What a host would use its turn for; each kind has a capacity of its own."""
-
-    HOP = "hop"
-    ROBOTS = "robots"
-    GATE = "gate"
-    PAGE = "page"
-
-
-class Openness(enum.Enum):
-    """Whether pages of an origin may go."""
-
-    OPEN = "open"  # a verdict is known
-    NEEDS_ROBOTS = "needs robots"
-    HELD = "held"  # robots.txt is unreachable: wait for the next attempt
-    FREE = "free"  # goes without a turn: dropped, or nothing that a clock is for
-
-
-Judge = Callable[[str, float], tuple[Openness, float]]
-"""(origin, now) -> openness, and until when that answer stands."""
-
-
-class _Origin:
-    __slots__ = ("openness", "queued", "until_at")
-
-    def __init__(self) -> None:
-        self.queued = 0
-        self.openness = Openness.OPEN
-        self.until_at = -NEVER
-
-
-class Host:
-    """One host's demand and its place among the heaps."""
-
-    __slots__ = ("asked", "gate", "hops", "key", "origins", "ready_at", "stamp", "taken")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.ready_at = -NEVER
-        self.stamp = 0  # a heap entry counts while it carries this number
-        self.taken = False
-        self.hops = 0
-        self.gate = 0
-        self.asked: dict[str, None] | None = None  # origins whose robots.txt somebody waits for
-        self.origins: dict[str, _Origin] = {}
-
-
-_Entry = tuple[float, int, Host, int]
+__all__ = ["NEVER", "Frontier", "Judge", "Openness", "Want"]
 
 
 class Frontier:
@@ -86,10 +36,9 @@ class Frontier:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._hosts: dict[str, Host] = {}
-        self._waiting: list[_Entry] = []
-        self._ready: dict[Want, list[_Entry]] = {want: [] for want in Want}
+        self._waiting = HostHeap()
+        self._ready = {want: HostHeap() for want in Want}
         self._free: dict[str, str] = {}  # origin -> host key
-        self._seq = 0
 
     def __len__(self) -> int:
         return len(self._hosts)
@@ -102,22 +51,18 @@ class Frontier:
     def push(self, key: str, origin: str, now: float, count: int = 1) -> None:
         """Pages of an origin were queued."""
         host = self._host(key, now)
-        entry = host.origins.get(origin)
-        if entry is None:
-            entry = host.origins[origin] = _Origin()
+        entry = self._origin(host, origin)
         entry.queued += count
         if entry.queued == count:
-            self._rejudge(host, origin, entry, now)
+            self._rejudge(host, origin, now)
             self._place(host, now)
 
     def popped(self, key: str, origin: str, now: float) -> None:
         """A page of an origin left its queue."""
         host = self._hosts[key]
-        entry = host.origins[origin]
-        entry.queued -= 1
-        if not entry.queued:
-            del host.origins[origin]
-            self._free.pop(origin, None)
+        host.origins[origin].queued -= 1
+        if not host.origins[origin].queued:
+            self._settle(host, origin)
             self._place(host, now)
 
     def wait(self, key: str, now: float, *, hop: bool = False) -> None:
@@ -135,11 +80,10 @@ class Frontier:
         self._place(host, now)
 
     def ask(self, key: str, origin: str, now: float) -> None:
-        """Somebody waits for an origin's robots.txt."""
+        """Somebody waits for an origin's robots.txt; it is forgotten once none is needed."""
         host = self._host(key, now)
-        if host.asked is None:
-            host.asked = {}
-        host.asked[origin] = None
+        self._origin(host, origin).asked = True
+        self._rejudge(host, origin, now)
         self._place(host, now)
 
     def judged(self, key: str, origin: str, now: float) -> None:
@@ -147,35 +91,29 @@ class Frontier:
         host = self._hosts.get(key)
         if host is None:
             return
-        entry = host.origins.get(origin)
-        if entry is not None:
-            self._rejudge(host, origin, entry, now)
+        if origin in host.origins:
+            self._rejudge(host, origin, now)
         self._place(host, now)
 
     # turns
 
     def take(self, want: Want, now: float) -> str | None:
         """Take the host that has been ready longest for this, None when there is none."""
-        self._move_due(now)
-        heap = self._ready[want]
-        while heap:
-            _, _, host, stamp = heappop(heap)
-            if stamp != host.stamp:
-                continue
-            if self.want(host.key, now)[0] is not want:
-                self._place(host, now)
-                continue
-            host.taken = True
-            host.stamp += 1
-            return host.key
-        return None
+        key = self.peek(want, now)
+        if key is not None:
+            host = self._hosts[key]
+            host.taken, host.entry = True, None
+        return key
 
     def peek(self, want: Want, now: float) -> str | None:
         """Return the host that `take` would take, and leave it where it is."""
-        key = self.take(want, now)
-        if key is not None:
-            self.put_back(key, -NEVER, now)
-        return key
+        self._move_due(now)
+        heap = self._ready[want]
+        while (host := heap.first()) is not None:
+            if self._want(host, now)[0] is want:
+                return host.key
+            self._place(host, now)
+        return None
 
     def put_back(self, key: str, ready_at: float, now: float) -> None:
         """End the turn of a taken host; it is ready again at an instant, or later if postponed."""
@@ -185,29 +123,17 @@ class Frontier:
         self._place(host, now)
 
     def postpone(self, key: str, ready_at: float, now: float) -> None:
-        """Leave a host alone until an instant, at the least."""
+        """Leave a host alone until an instant, at the least; NEVER parks it."""
         host = self._host(key, now)
         host.ready_at = max(host.ready_at, ready_at)
+        if ready_at == NEVER:
+            for name in list(host.origins):
+                self._settle(host, name)
         self._place(host, now)
 
     def want(self, key: str, now: float) -> tuple[Want | None, str]:
         """Return what a host would use a turn for, and the origin of a robots.txt."""
-        host = self._hosts[key]
-        if host.hops:
-            return Want.HOP, ""
-        for origin in list(host.asked or ()):
-            if self._judge(origin, now)[0] is Openness.NEEDS_ROBOTS:
-                return Want.ROBOTS, origin
-            self._unask(host, origin)
-        self._review(host, now)
-        pages = False
-        for origin, entry in host.origins.items():
-            if entry.openness is Openness.NEEDS_ROBOTS:
-                return Want.ROBOTS, origin
-            pages = pages or entry.openness is Openness.OPEN
-        if host.gate:
-            return Want.GATE, ""
-        return (Want.PAGE, "") if pages else (None, "")
+        return self._want(self._hosts[key], now)
 
     def open_origins(self, key: str) -> list[str]:
         """Return the origins of a host whose pages may go."""
@@ -221,7 +147,7 @@ class Frontier:
     def next_at(self, now: float) -> float:
         """Return the earliest instant at which a waiting host is due; NEVER when none waits."""
         self._move_due(now)
-        return self._waiting[0][0] if self._waiting else NEVER
+        return self._waiting.first_at()
 
     def has_ready(self, want: Want) -> bool:
         """Return whether some host may be ready for this."""
@@ -230,71 +156,76 @@ class Frontier:
     def queued(self, key: str) -> int:
         """Return how many pages of a host are queued."""
         host = self._hosts.get(key)
-        return sum(entry.queued for entry in host.origins.values()) if host is not None else 0
+        return sum(origin.queued for origin in host.origins.values()) if host is not None else 0
 
     def overview(self) -> Iterator[tuple[str, float, bool, int]]:
         """Yield (host key, ready_at, taken, pages queued) of each host with demand."""
         for host in self._hosts.values():
-            yield host.key, host.ready_at, host.taken, sum(o.queued for o in host.origins.values())
+            yield host.key, host.ready_at, host.taken, self.queued(host.key)
 
     # places
 
     def _host(self, key: str, now: float) -> Host:
         host = self._hosts.get(key)
         if host is None:
-            host = self._hosts[key] = Host(key)
-            host.ready_at = now
+            host = self._hosts[key] = Host(key, now)
         return host
 
-    def _rejudge(self, host: Host, origin: str, entry: _Origin, now: float) -> None:
-        entry.openness, entry.until_at = self._judge(origin, now)
-        if entry.openness is Openness.FREE:
-            self._free[origin] = host.key
+    def _origin(self, host: Host, name: str) -> Origin:
+        origin = host.origins.get(name)
+        if origin is None:
+            origin = host.origins[name] = Origin()
+        return origin
+
+    def _rejudge(self, host: Host, name: str, now: float) -> None:
+        origin = host.origins[name]
+        origin.openness, origin.until_at = self._judge(name, now)
+        if origin.openness is not Openness.NEEDS_ROBOTS:
+            origin.asked = False
+        self._settle(host, name)
+
+    def _settle(self, host: Host, name: str) -> None:
+        """Forget an origin without demand; keep the list of free ones right."""
+        origin = host.origins[name]
+        if not origin.queued and not origin.asked:
+            del host.origins[name]
+        if origin.queued and origin.openness is Openness.FREE and host.ready_at < NEVER:
+            self._free[name] = host.key
         else:
-            self._free.pop(origin, None)
+            self._free.pop(name, None)
 
-    def _unask(self, host: Host, origin: str) -> None:
-        if host.asked is not None:
-            host.asked.pop(origin, None)
-            host.asked = host.asked or None
+    def _want(self, host: Host, now: float) -> tuple[Want | None, str]:
+        self._review(host, now)
+        return host.want()
 
-    def _review(self, host: Host, now: float) -> float:
-        """Judge again what no longer stands; return until when the closed origins are judged."""
-        until_at = NEVER
-        for origin, entry in host.origins.items():
-            if entry.until_at <= now:
-                self._rejudge(host, origin, entry, now)
-            if entry.openness is not Openness.OPEN:
-                until_at = min(until_at, entry.until_at)
-        return until_at
+    def _review(self, host: Host, now: float) -> None:
+        """Judge again what no longer stands."""
+        lapsed = [name for name, origin in host.origins.items() if not origin.stands(now)]
+        for name in lapsed:
+            self._rejudge(host, name, now)
 
     def _place(self, host: Host, now: float) -> None:
+        """Put a host where it belongs, unless it is taken."""
         if host.taken:
             return
-        host.stamp += 1
-        judged_until_at = self._review(host, now)
+        host.entry = None
+        self._review(host, now)
+        want = host.want()[0]
         if host.ready_at > now:
-            self._enter(self._waiting, min(host.ready_at, judged_until_at), host)
-            return
-        want, _ = self.want(host.key, now)
-        if want is not None:
-            self._enter(self._ready[want], host.ready_at, host)
+            self._enter_waiting(host, min(host.ready_at, host.closed_until_at()))
+        elif want is not None:
+            self._ready[want].add(host, host.ready_at, len(self._hosts))
         elif host.origins:
-            if judged_until_at < NEVER:
-                self._enter(self._waiting, judged_until_at, host)
+            self._enter_waiting(host, host.closed_until_at())
         else:
             del self._hosts[host.key]
 
-    def _enter(self, heap: list[_Entry], at: float, host: Host) -> None:
-        self._seq += 1
-        heappush(heap, (at, self._seq, host, host.stamp))
-        if len(heap) > 64 and len(heap) > 4 * len(self._hosts):
-            heap[:] = [entry for entry in heap if entry[3] == entry[2].stamp]
-            heapify(heap)
+    def _enter_waiting(self, host: Host, until_at: float) -> None:
+        if until_at < NEVER and host.ready_at < NEVER:
+            self._waiting.add(host, until_at, len(self._hosts))
 
     def _move_due(self, now: float) -> None:
-        waiting = self._waiting
-        while waiting and (waiting[0][0] <= now or waiting[0][3] != waiting[0][2].stamp):
-            _, _, host, stamp = heappop(waiting)
-            if stamp == host.stamp:
-                self._place(host, now)
+        while self._waiting.first_at() <= now:
+            host = self._waiting.first()
+            assert host is not None
+            self._place(host, now)

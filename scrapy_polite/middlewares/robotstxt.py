@@ -6,10 +6,11 @@ holds no place.  Statistics, log line and exception of a forbidden request are S
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 
 from scrapy_polite import config
 from scrapy_polite.runtime.runtime import Runtime
@@ -17,6 +18,9 @@ from scrapy_polite.runtime.runtime import Runtime
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+
+logger = logging.getLogger(__name__)
 
 
 class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
@@ -28,7 +32,7 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is False
         runtime = Runtime.of(crawler)
         self._robots = runtime.robots
-        self._robotstxt_useragent = runtime.config.identity.product_token
+        self._product_token = runtime.config.identity.product_token
 
     async def process_request(self, request: Request, spider: Any = None) -> None:
         """Wait for the verdict of the request's origin.
@@ -38,3 +42,19 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         parser = await self._robots.parser_for(request)
         self.process_request_2(parser, request)
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        """Stop a request that the rules forbid; groups are matched with our product token.
+
+        Args:
+            rp: None when everything is allowed.
+        """
+        if rp is None or rp.allowed(request.url, self._product_token):
+            return
+        logger.debug(
+            "Forbidden by robots.txt: %(request)s",
+            {"request": request},
+            extra={"spider": self.crawler.spider},
+        )
+        self.crawler.stats.inc_value("robotstxt/forbidden")
+        raise IgnoreRequest("Forbidden by robots.txt")

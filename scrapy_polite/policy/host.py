@@ -2,6 +2,11 @@
 
 This is where the rule of `delay` and the ladders of `backoff` meet.  The state is what a store
 keeps of a host between turns; its instants are in the store's clock.
+
+A failure teaches which delay is too short.  But one slow answer before it must not teach minutes,
+and pages that always fail must not slow their host down without end: one failure teaches at most
+twice the delay that lasts (floor, crawl delay, softer ladder), and failures that are no refusals
+never more than twice the delay that the host's answers give.
 """
 
 from __future__ import annotations
@@ -14,6 +19,8 @@ from scrapy_polite.policy.backoff import Backoff, BackoffRules
 from scrapy_polite.policy.delay import DelayRules, delay_after, jittered
 
 BLOCKED = "backoff"
+LESSON = 2.0  # a failure teaches at most this many times the host's own delay
+LEAST_USUAL = 1.0  # seconds; the shortest delay that the lessons of trouble are measured by
 
 
 class Outcome(enum.Enum):
@@ -115,24 +122,31 @@ def after_fetch(state: HostState, fetch: Fetch, rules: HostRules, random: float)
 
 
 def _remember(state: HostState, fetch: Fetch, rules: HostRules) -> Backoff:
-    now, memory, in_force = fetch.ended_at, state.backoff, state.delay or 0.0
+    now = fetch.ended_at
+    memory = backoff.forgotten(state.backoff, now)
     if fetch.outcome is Outcome.ANSWERED:
-        return backoff.succeeded(memory, now=now)
-    if fetch.outcome is Outcome.TROUBLED:
-        return backoff.troubled(memory, now=now, delay=in_force)
+        # An answer to what was sent before the block is no probe and opens nothing.
+        is_late = fetch.started_at < memory.began_at
+        return memory if is_late else backoff.succeeded(memory, now=now)
     # The ladder starts from the delay that the host's answers gave, not from the softer ladder.
     usual = delay_after(
         rules.delay, state.duration, floor=fetch.floor, crawl_delay=fetch.crawl_delay
-    )
-    first = backoff.first_wait(rules.backoff, usual.seconds)
+    ).seconds
+    in_force = usual if state.delay is None else state.delay
+    lasting = max(rules.delay.floor, fetch.floor, fetch.crawl_delay, memory.trouble)
+    lesson = min(in_force, LESSON * max(lasting, backoff.TROUBLE_START))
+    if fetch.outcome is Outcome.TROUBLED:
+        lesson = min(lesson, LESSON * max(usual, LEAST_USUAL))
+        return backoff.troubled(memory, now=now, delay=in_force, lesson=lesson)
     return backoff.refused(
         memory,
         rules.backoff,
         now=now,
         sent_at=fetch.started_at,
         retry_after=fetch.retry_after,
-        first=first,
+        first=backoff.first_wait(rules.backoff, usual),
         delay=in_force,
+        lesson=lesson,
     )
 
 

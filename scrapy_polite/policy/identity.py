@@ -221,7 +221,7 @@ def _product(name: str, value: str | None) -> str:
     if _is_placeholder(text.partition("/")[0]):
         raise _error(name, f"{_quoted(text)} is a placeholder")
     if not _PRODUCT.fullmatch(text):
-        fault = f"{_quoted(text)} is not made of letters, '_' and '-' only"
+        fault = f"{_quoted(text)} is not Name or Name/version with a name of letters, '_' and '-'"
         raise _error(name, fault, f"set POLITE_PRODUCT to {_suggested(text)!r}")
     if product_token(text).lower() in _BROWSERS:
         raise _error(name, f"{_quoted(text)} is a browser's")
@@ -248,9 +248,10 @@ def _completed(user_agent: str, contact: str) -> str:
     product = _OWN_PRODUCT.match(_from_product(user_agent))
     if contact and product:
         return _joined(product[0], contact)
-    for placeholder in _contacts_in(user_agent):
-        fault = _fault(placeholder)
-        raise _error("USER_AGENT", f"names the contact {_quoted(placeholder)}, which {fault}")
+    unreal = next(iter(_contacts_in(user_agent)), None)
+    if unreal:
+        fault = f"names the contact {_quoted(unreal)}, which {_fault(unreal)}"
+        raise _error("USER_AGENT", fault)
     return user_agent
 
 

@@ -18,7 +18,7 @@ from scrapy_polite.policy.robots_access import Access
 
 RETRY_FIRST = 60.0  # seconds
 RETRY_MAX = 3600.0  # seconds
-_MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?(\d{1,12})\"?\s*(?:,|;|$)", re.IGNORECASE)
+_SECONDS = re.compile(r"[0-9]+")
 
 
 class Standing(enum.Enum):
@@ -112,7 +112,11 @@ def unreachable(
     status: int | None,
     retry_after: float | None = None,
 ) -> RobotsRecord:
-    """Return the record after a failed attempt; *retry_after* in seconds is a floor.
+    """Return the record after a failed attempt.
+
+    Args:
+        status: the HTTP status; None when there was no answer.
+        retry_after: when to ask again as the answer says, in seconds; None: the doubling says it.
 
     >>> r = unreachable(None, "http://h", now=0.0, status=503)
     >>> r = unreachable(r, "http://h", now=60.0, status=503)
@@ -142,11 +146,9 @@ def standing(record: RobotsRecord | None, now: float, ages: Ages) -> Standing:
         return Standing.UNKNOWN
     if record.unreachable_since_at is None:
         return _CONCLUSIVE[record.access]
-    if record.access is Access.SUCCESSFUL and record.answered_at is not None:
-        if now - record.answered_at <= ages.stale_age:
-            return Standing.RULES
-    elif record.access is Access.FORBIDDEN:
-        return Standing.DISALLOWED
+    binds = record.access in (Access.SUCCESSFUL, Access.FORBIDDEN)
+    if binds and record.answered_at is not None and now - record.answered_at <= ages.stale_age:
+        return _CONCLUSIVE[record.access]
     if now - record.unreachable_since_at > ages.stale_age:
         return Standing.ALLOWED
     return Standing.UNREACHABLE
@@ -160,21 +162,32 @@ def is_due(record: RobotsRecord | None, now: float) -> bool:
 def fresh_for(cache_control: str | None, ages: Ages) -> float:
     """Return for how many seconds an answer is fresh, its max-age heard within bounds.
 
-    Source: RFC 9309 section 2.4; RFC 9111 section 5.2.2.1.
+    Of several max-age the first counts; one that is no number means: stale at once.
+
+    Source: RFC 9309 section 2.4; RFC 9111 sections 4.2.1 and 5.2.2.
 
     >>> fresh_for("public, max-age=7200", Ages()), fresh_for("max-age=1", Ages())
     (7200.0, 3600.0)
     >>> fresh_for(None, Ages()), fresh_for("no-store", Ages())
     (86400.0, 3600.0)
     """
-    if not cache_control:
-        return ages.max_age
-    lowered = cache_control.lower()
-    if "no-cache" in lowered or "no-store" in lowered:
-        return min(ages.min_age, ages.max_age)
-    heard = _MAX_AGE.search(cache_control)
-    asked = float(heard.group(1)) if heard else ages.max_age
+    said = _directives(cache_control or "")
+    asked = ages.max_age
+    if "no-cache" in said or "no-store" in said:
+        asked = 0.0
+    elif "max-age" in said:
+        seconds = said["max-age"].strip("\"' ")
+        asked = float(seconds) if _SECONDS.fullmatch(seconds) else 0.0
     return min(max(asked, ages.min_age), ages.max_age)
+
+
+def _directives(cache_control: str) -> dict[str, str]:
+    """Return the directives and their values, the first of a kind each."""
+    said: dict[str, str] = {}
+    for item in re.split(r"[,;]", cache_control.lower()):
+        name, _, value = item.partition("=")
+        said.setdefault(name.strip(), value)
+    return said
 
 
 _CONCLUSIVE = {

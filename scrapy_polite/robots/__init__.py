@@ -3,7 +3,8 @@
 One module, one job; a module imports only from lines below it:
 
     parser      the Scrapy component (the only module here that knows Scrapy)
-    problems    what its owner should put right
+    problems    what its owner should put right in the file
+    mistakes    and in single lines
     hints       Crawl-delay and other records outside the RFC (the only module that knows Protego)
     rules       the file as a whole: verdicts and their explanation
     matcher     rules + a URL -> the rule that decides

@@ -8,60 +8,31 @@ Source: RFC 9309 sections 2.1 to 2.2.4, 2.3 (encoding) and 2.5 (limit).
 
 from __future__ import annotations
 
-import difflib
-import enum
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scrapy_polite.robots import hints
 from scrapy_polite.robots.groups import EVERYONE, agent_name
 from scrapy_polite.robots.lines import (
     ALLOW,
-    CRAWL_DELAY,
     DISALLOW,
-    KEYS,
     LIMIT_BYTES,
-    REQUEST_RATE,
-    SITEMAP,
     USER_AGENT,
     Record,
     RobotsFile,
     printable,
     records,
-    split_line,
 )
+from scrapy_polite.robots.mistakes import Found, Kind, in_lines, in_value, quoted
+
+__all__ = ["CRAWL_DELAY_MAX", "Kind", "Problem", "find_problems"]
 
 CRAWL_DELAY_MAX = 300.0  # seconds
 _TEXT_MAX = 200  # characters of a line that a problem quotes
-_QUOTE_MAX = 40  # characters of a key that a message quotes
-_OFF_MAX = 2  # characters that a misspelling is longer or shorter
-_OTHER_STANDARDS = frozenset({"clean-param", "content-signal", "content-usage", "license"})
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LINE_END_NAMES = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
 _HTML = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE).match
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search
-
-
-class Kind(enum.Enum):
-    """What is wrong with a line, or with the file."""
-
-    BAD_VALUE = "bad-value"
-    BOM = "byte-order-mark"
-    EMPTY_DISALLOW = "empty-disallow"
-    ENCODING = "encoding"
-    HTML = "html"
-    IGNORED_TAIL = "ignored-tail"
-    JOINED_GROUPS = "joined-groups"
-    LINE_ENDS = "mixed-line-ends"
-    LONG_DELAY = "long-delay"
-    MATCHES_NOTHING = "matches-nothing"
-    MISSING_COLON = "missing-colon"
-    NAME = "user-agent-name"
-    ORPHAN = "orphan-rule"
-    TYPO = "typo"
-    UNKNOWN = "unknown-record"
-    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +55,6 @@ class Problem:
         return f"line {self.line}: {self.message}" if self.line else self.message
 
 
-_Found = Iterator[tuple[int, Kind, str]]
-
-
 def find_problems(
     file: RobotsFile, *, crawl_delay_max: float = CRAWL_DELAY_MAX
 ) -> tuple[Problem, ...]:
@@ -103,19 +71,19 @@ def find_problems(
     lines = file.lines()
     found = list(_in_file(file, lines))
     if not any(kind is Kind.HTML for _, kind, _ in found):
-        found += _in_lines(lines)
+        found += in_lines(lines)
         for record in records(lines):
-            found += _in_value(record, crawl_delay_max)
+            found += in_value(record, crawl_delay_max)
         found += _in_groups(records(lines))
     found.sort(key=lambda problem: problem[0])
-    quoted = ["", *lines, ""]
+    texts = ["", *lines, ""]  # line 0 is the file, the last one the tail that is ignored
     return tuple(
-        Problem(line, kind, message, printable(quoted[line][:_TEXT_MAX]))
+        Problem(line, kind, message, printable(texts[line][:_TEXT_MAX]))
         for line, kind, message in found
     )
 
 
-def _in_file(file: RobotsFile, lines: Sequence[str]) -> _Found:
+def _in_file(file: RobotsFile, lines: Sequence[str]) -> Found:
     text = file.text
     if _HTML(text):
         yield 0, Kind.HTML, "This is a web page, not a robots.txt file."
@@ -137,89 +105,7 @@ def _in_file(file: RobotsFile, lines: Sequence[str]) -> _Found:
         yield len(lines) + 1, Kind.IGNORED_TAIL, f"From here on nothing is read: {cut}."
 
 
-def _in_lines(lines: Iterable[str]) -> _Found:
-    for number, line in enumerate(lines, 1):
-        content = line.partition("#")[0].strip().lower()
-        pair = split_line(line)
-        if pair is None:
-            if content:
-                yield (
-                    number,
-                    Kind.UNREADABLE,
-                    "The line is not of the form 'key: value', and is ignored.",
-                )
-        elif pair[0] in KEYS:
-            for kind, message in _in_key(pair[0], content):
-                yield number, kind, message
-        elif pair[0] not in _OTHER_STANDARDS:
-            yield number, Kind.UNKNOWN, _unknown(pair[0])
-
-
-def _in_key(key: str, content: str) -> Iterator[tuple[Kind, str]]:
-    written = content.partition(":")[0].rstrip()
-    if written == key:
-        return
-    first_word = content.split(None, 1)[0]
-    if ":" not in content or (written not in KEYS and first_word in KEYS):
-        written = first_word
-        yield Kind.MISSING_COLON, f"The colon after {_quoted(written)} is missing; it is assumed."
-    if written != key:
-        yield Kind.TYPO, f"{_quoted(written)} is a misspelling; it is read as {_quoted(key)}."
-
-
-def _unknown(key: str) -> str:
-    known = [name for name in KEYS if name[0] == key[0] and abs(len(name) - len(key)) <= _OFF_MAX]
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    meant = f" Is {_quoted(KEYS[close[0]])} meant?" if close else ""
-    return f"{_quoted(key)} is no record of the standard, and is ignored.{meant}"
-
-
-def _quoted(text: str) -> str:
-    return f'"{printable(text[:_QUOTE_MAX])}"'
-
-
-def _in_value(record: Record, crawl_delay_max: float) -> _Found:
-    found: Iterable[tuple[Kind, str]] = ()
-    if record.key == USER_AGENT:
-        found = _in_name(record.value)
-    elif record.key in (ALLOW, DISALLOW):
-        found = _in_pattern(record.key, record.value)
-    elif record.key in (CRAWL_DELAY, REQUEST_RATE):
-        found = _in_delay(record, crawl_delay_max)
-    elif record.key == SITEMAP and "://" not in record.value:
-        found = [(Kind.BAD_VALUE, "A sitemap is named by its whole address, https://...")]
-    return ((record.line, kind, message) for kind, message in found)
-
-
-def _in_name(value: str) -> Iterator[tuple[Kind, str]]:
-    name = agent_name(value)
-    if not name:
-        yield Kind.NAME, "The line names no crawler: names are letters, - and _."
-    elif name != value.lower():
-        yield Kind.NAME, f"A name is letters, - and _ only, so this names {_quoted(name)}."
-
-
-def _in_pattern(key: str, value: str) -> Iterator[tuple[Kind, str]]:
-    if not value and key == DISALLOW:
-        yield Kind.EMPTY_DISALLOW, "An empty Disallow blocks nothing; 'Disallow: /' blocks all."
-    elif not value:
-        yield Kind.MATCHES_NOTHING, "An empty Allow matches nothing; 'Allow: /' allows all."
-    elif "://" in value and not value.startswith(("/", "*")):
-        yield Kind.MATCHES_NOTHING, "A rule is a path; with a whole address it matches nothing."
-    elif not value.startswith(("/", "*")):
-        yield Kind.MATCHES_NOTHING, "The value begins with neither / nor *, so it matches nothing."
-
-
-def _in_delay(record: Record, crawl_delay_max: float) -> Iterator[tuple[Kind, str]]:
-    wait = hints.seconds(record.key, record.value)
-    if wait is None:
-        form = "a number of seconds" if record.key == CRAWL_DELAY else "fetches/seconds, as 1/10"
-        yield Kind.BAD_VALUE, f"The value is not {form}, and is ignored."
-    elif wait > crawl_delay_max:
-        yield Kind.LONG_DELAY, f"The wait of {wait:g} s is cut to {crawl_delay_max:g} s."
-
-
-def _in_groups(found: Iterable[Record]) -> _Found:
+def _in_groups(found: Iterable[Record]) -> Found:
     names: list[str] = []  # in the current list of user-agent lines
     in_list = named = False
     between: Record | None = None  # another record in the list, which may seem to end it
@@ -246,6 +132,6 @@ def _in_groups(found: Iterable[Record]) -> _Found:
 def _joined(between: Record, names: Sequence[str], rule: Record) -> str:
     whom = "everyone" if EVERYONE in names else f"{names[0] or 'the names above it'} too"
     return (
-        f"{_quoted(between.key)} in line {between.line} does not end the list of names,"
+        f"{quoted(between.key)} in line {between.line} does not end the list of names,"
         f" so the rule in line {rule.line} applies to {whom}."
     )

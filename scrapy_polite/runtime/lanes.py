@@ -27,6 +27,15 @@ class Lane(NamedTuple):
     key: str
 
 
+def is_lane(key: str) -> bool:
+    """Return whether a text is a lane key: nothing, or an origin, exempt or not.
+
+    >>> is_lane("https://site.example"), is_lane("-http://h:8080"), is_lane("site.example")
+    (True, True, False)
+    """
+    return key == CLOCKLESS or "://" in key
+
+
 class Lanes:
     """Finds the lane of a request.
 

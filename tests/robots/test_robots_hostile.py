@@ -62,6 +62,7 @@ HOSTILE = {
     "escapes": b"User-agent: *\nDisallow: /" + b"%41%zz" * 80_000,
     "no text": bytes(500_000),
     "carriage returns": b"\r" * 500_000,
+    "one endless line": b"\xff\xfe" + b"a\0" * 300_000,
     "spaces": b"User-agent: *\n" + b"Disallow" + b" " * 400_000 + b"/a b",
     "far too long": b"User-agent: *\n" + b"Disallow: /a\n" * 400_000,
 }

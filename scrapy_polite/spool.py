@@ -1,0 +1,245 @@
+"""Disk queues that lose nothing when the process is killed.
+
+One file a queue, no handle kept open, so that 100,000 hosts need no 100,000 handles.  A record is
+written in one call and taken out in one call: what a killed process leaves behind is whole, but for
+a last record cut short, which is cut off.  Before a record is taken out it is in the journal of
+requests in progress, which a later run queues again.  (A power cut is another matter: nothing here
+calls fsync.)
+
+File: 8 octets with the place of the first live record, then records: length, octets, length again,
+so that they can be read from both ends.  Lengths are 4 octets, big-endian.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy.utils.request import request_from_dict
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+_HEAD = struct.Struct(">Q")
+_LENGTH = struct.Struct(">I")
+_FRAME_BYTES = 2 * _LENGTH.size
+JOURNAL = "in-progress"  # folder of the journal, beside those of the lanes
+
+
+class SpoolQueue:
+    """A queue of requests in a file; the base of the two below.
+
+    Args:
+        key: path of the file.
+    """
+
+    lifo = True
+
+    def __init__(self, crawler: Crawler, key: str) -> None:
+        self._crawler = crawler
+        self._path = Path(key)
+        self._journal = Journal.of(crawler, self._path.parent.parent)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._first = _HEAD.size  # place of the first live record
+        self._length = self._recover()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, key: str) -> Self:
+        """Make one as the scheduler does."""
+        return cls(crawler, key)
+
+    def push(self, request: Request) -> None:
+        """Add a request.
+
+        Raises:
+            ValueError: it cannot be serialised.
+        """
+        octets = dump(request, self._crawler)
+        length = _LENGTH.pack(len(octets))
+        record = length + octets + length
+        with _opened(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as file:
+            fresh = not os.fstat(file.fd).st_size
+            os.write(file.fd, _HEAD.pack(self._first) + record if fresh else record)
+        self._length += 1
+
+    def pop(self) -> Request | None:
+        """Take the next request out; None when there is none."""
+        return self._next(take=True)
+
+    def peek(self) -> Request | None:
+        """Return the next request and leave it there; None when there is none."""
+        return self._next(take=False)
+
+    def close(self) -> None:
+        """Nothing is open; an empty file goes."""
+        if not self._length:
+            self._path.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def _next(self, *, take: bool) -> Request | None:
+        if not self._length:
+            return None
+        with _opened(self._path, os.O_RDWR) as file:
+            octets, place = self._last(file.fd) if self.lifo else self._oldest(file.fd)
+            entry = self._journal.write(octets) if take else None
+            if take and self.lifo:
+                os.ftruncate(file.fd, place)
+            elif take:
+                self._first = place
+                os.pwrite(file.fd, _HEAD.pack(place), 0)
+        self._length -= take
+        request = load(octets, self._crawler)
+        if entry is not None:
+            self._journal.opened(request, entry)
+        return request
+
+    def _last(self, fd: int) -> tuple[bytes, int]:
+        """Return the newest record, and where the file ends without it."""
+        end = os.fstat(fd).st_size
+        (length,) = _LENGTH.unpack(os.pread(fd, _LENGTH.size, end - _LENGTH.size))
+        return os.pread(fd, length, end - _LENGTH.size - length), end - length - _FRAME_BYTES
+
+    def _oldest(self, fd: int) -> tuple[bytes, int]:
+        """Return the oldest record, and where the next one begins."""
+        (length,) = _LENGTH.unpack(os.pread(fd, _LENGTH.size, self._first))
+        octets = os.pread(fd, length, self._first + _LENGTH.size)
+        return octets, self._first + length + _FRAME_BYTES
+
+    def _recover(self) -> int:
+        """Count the records of a file that is there; cut a last one off that is not whole."""
+        if not self._path.exists():
+            return 0
+        with _opened(self._path, os.O_RDWR) as file:
+            size = os.fstat(file.fd).st_size
+            if size < _HEAD.size:
+                os.ftruncate(file.fd, 0)
+                return 0
+            (self._first,) = _HEAD.unpack(os.pread(file.fd, _HEAD.size, 0))
+            ends = [self._first, *_ends(file.fd, self._first, size)]
+            if ends[-1] < size:
+                os.ftruncate(file.fd, ends[-1])
+            return len(ends) - 1
+
+
+class SpoolLifoQueue(SpoolQueue):
+    """Last in, first out, for SCHEDULER_DISK_QUEUE."""
+
+
+class SpoolFifoQueue(SpoolQueue):
+    """First in, first out, for SCHEDULER_START_DISK_QUEUE."""
+
+    lifo = False
+
+
+class Journal:
+    """Requests that left their queue and are not done with: one file each.
+
+    Args:
+        folder: where the files are.
+    """
+
+    def __init__(self, crawler: Crawler, folder: Path) -> None:
+        self._crawler = crawler
+        self._folder = folder
+        self._entries: dict[Request, Path] = {}
+        self._count = 0
+
+    @classmethod
+    def of(cls, crawler: Crawler, root: Path) -> Journal:
+        """Return the journal of a crawler, whose queues are in *root*."""
+        journal = _journals.get(crawler)
+        if journal is None:
+            journal = _journals[crawler] = cls(crawler, root / JOURNAL)
+        return journal
+
+    def recover(self, push: Callable[[Request], None]) -> int:
+        """Queue again what an earlier run left behind; return how many that were."""
+        found = sorted(self._folder.glob("*")) if self._folder.is_dir() else []
+        for path in found:
+            push(load(path.read_bytes(), self._crawler))
+            path.unlink()
+        return len(found)
+
+    def write(self, octets: bytes) -> Path:
+        """Make an entry; a half-written one never has the name of one."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._count += 1
+        draft = self._folder.with_name(f"{JOURNAL}.draft")
+        draft.write_bytes(octets)
+        return draft.rename(self._folder / f"{os.getpid()}-{self._count}-{time.time_ns()}")
+
+    def opened(self, request: Request, entry: Path) -> None:
+        """An entry is of this request."""
+        self._entries[request] = entry
+
+    def done(self, request: Request) -> None:
+        """A request is done with."""
+        entry = self._entries.pop(request, None)
+        if entry is not None:
+            entry.unlink(missing_ok=True)
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(list(self._entries))
+
+    def close(self) -> None:
+        """All are done with."""
+        for request in self:
+            self.done(request)
+        with suppress(OSError):
+            self._folder.rmdir()
+
+
+_journals: WeakKeyDictionary[Crawler, Journal] = WeakKeyDictionary()
+
+
+def dump(request: Request, crawler: Crawler) -> bytes:
+    """Return a request as octets.
+
+    Raises:
+        ValueError: it cannot be serialised.
+    """
+    try:
+        return pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
+    # What pickle raises depends on what it meets; Scrapy's own queues do the same.
+    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def load(octets: bytes, crawler: Crawler) -> Request:
+    """Return the request that octets were made of."""
+    return request_from_dict(pickle.loads(octets), spider=crawler.spider)
+
+
+def _ends(fd: int, start: int, size: int) -> Iterator[int]:
+    """Yield the end of each whole record."""
+    at = start
+    while at + _FRAME_BYTES <= size:
+        (length,) = _LENGTH.unpack(os.pread(fd, _LENGTH.size, at))
+        at += length + _FRAME_BYTES
+        if at > size or os.pread(fd, _LENGTH.size, at - _LENGTH.size) != _LENGTH.pack(length):
+            return
+        yield at
+
+
+class _opened:
+    """A file descriptor for the length of a with block."""
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self.fd = os.open(path, flags, 0o644)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)

@@ -1,0 +1,142 @@
+"""Signs of life: one locked file per process beside a state file.
+
+Rules:
+
+- A process that shares a state file holds an `flock` on a file of its own, which the kernel lets go
+  of when the process ends, however it ends.  A file that is free or gone is of a dead process.
+- A stopped process (SIGSTOP) keeps its lock, as it may keep a fetch on the wire.
+- The stores of one process share its sign; the last one to leave removes it.
+- What cannot be looked at counts as alive: wait, never go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import threading
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+ENDING = ".alive"
+_signs: dict[Path, Sign] = {}  # of this process, by state file
+_lock = threading.Lock()
+
+
+class Sign:
+    """The sign of life of this process for one state file; made by `show`.
+
+    Args:
+        state: path of the state file.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.name = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.shown = 0  # by how many stores
+        self._path = path_of(state, self.name)
+        self._fd = _create(self._path)
+
+    def keep(self) -> None:
+        """Make the sign again if somebody removed it."""
+        with _lock:
+            if not _is_file(self._fd, self._path):
+                os.close(self._fd)
+                self._fd = _create(self._path)
+
+    def remove(self) -> None:
+        """Take the sign away: this process holds nothing any more."""
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the file, for instance in a forked child that is no holder."""
+        os.close(self._fd)
+
+
+def show(state: Path) -> Sign:
+    """Show this process alive to all who share a state file; `hide` undoes one call."""
+    if fcntl is None:  # pragma: no cover - Windows
+        raise OSError("state files need flock(), which this system does not have")
+    with _lock:
+        sign = _signs.get(state)
+        if sign is None:
+            sweep(state)
+            sign = _signs[state] = Sign(state)
+        sign.shown += 1
+        return sign
+
+
+def hide(state: Path) -> None:
+    """Undo one `show`."""
+    with _lock:
+        sign = _signs.get(state)
+        if sign is None:  # we are a forked child, which holds nothing
+            return
+        sign.shown -= 1
+        if not sign.shown:
+            del _signs[state]
+            sign.remove()
+
+
+def is_alive(state: Path, name: str) -> bool:
+    """Return whether the process that shows a sign of this name lives."""
+    try:
+        fd = os.open(path_of(state, name), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def sweep(state: Path) -> None:
+    """Remove the signs of dead processes."""
+    for path in state.parent.iterdir():
+        if path.name.startswith(f"{state.name}.") and path.name.endswith(ENDING):
+            name = path.name[len(state.name) + 1 : -len(ENDING)]
+            if not is_alive(state, name):
+                path.unlink(missing_ok=True)
+
+
+def path_of(state: Path, name: str) -> Path:
+    """Return the path of a sign of life."""
+    return state.with_name(f"{state.name}.{name}{ENDING}")
+
+
+def _create(path: Path) -> int:
+    """Make and lock a sign; one that is swept away before it is locked is made again."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        if _is_file(fd, path):
+            return fd
+        os.close(fd)
+
+
+def _is_file(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _forget() -> None:
+    """A forked child is a process of its own; the lock would outlive its parent in it."""
+    for sign in _signs.values():
+        sign.let_go()
+    _signs.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
