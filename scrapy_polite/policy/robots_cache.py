@@ -176,7 +176,7 @@ def fresh_for(cache_control: str | None, ages: Ages) -> float:
     if "no-cache" in said or "no-store" in said:
         asked = 0.0
     elif "max-age" in said:
-        seconds = said["max-age"].strip("\"' ")
+        seconds = said["max-age"].strip("\"' \t")
         asked = float(seconds) if _SECONDS.fullmatch(seconds) else 0.0
     return min(max(asked, ages.min_age), ages.max_age)
 

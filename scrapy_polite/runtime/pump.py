@@ -49,6 +49,7 @@ class Pump:
         self._timer: CallLaterResult | None = None
         self._timer_at = NEVER
         self._failing = False
+        self.store_failed: Callable[[], object] = lambda: None
         self.denied: Callable[[str, float], None] = lambda host, seconds: None
         self.asking: dict[Want, int] = dict.fromkeys(Want, 0)
 
@@ -141,6 +142,7 @@ class Pump:
             return
         self._failing = failure is not None
         if failure is not None:
+            self.store_failed()
             logger.error("No fetch until the state store answers: %s", failure.getErrorMessage())
         else:
             logger.info("The state store answers again")

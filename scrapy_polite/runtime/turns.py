@@ -55,6 +55,7 @@ class Turns:
         self.leases = leases
         self.frontier = Frontier(judge)
         self.pump = Pump(self.frontier, store, granted=self.dispatch, woken=self.woken, clock=clock)
+        self.pump.store_failed = self._count_store_failure
         self.subscribers: list[Callable[[TurnEnded], None]] = []
         self._on_robots_turn = on_robots_turn
         self._robots_places = robots_places
@@ -188,6 +189,9 @@ class Turns:
         self.tick()
         if self.granted or self.frontier.has_ready(Want.PAGE) or self.frontier.free_origins():
             engine.wake(self._crawler)
+
+    def _count_store_failure(self) -> None:
+        self._crawler.stats.inc_value(stats.STORE_UNAVAILABLE)
 
     def page_places(self) -> int:
         """Return how many more turns may be asked for that need a place."""

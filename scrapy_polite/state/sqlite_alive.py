@@ -12,15 +12,11 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import threading
 from pathlib import Path
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 ENDING = ".alive"
 _signs: dict[Path, Sign] = {}  # of this process, by state file
@@ -60,8 +56,6 @@ class Sign:
 
 def show(state: Path) -> Sign:
     """Show this process alive to all who share a state file; `hide` undoes one call."""
-    if fcntl is None:  # pragma: no cover - Windows
-        raise OSError("state files need flock(), which this system does not have")
     with _lock:
         sign = _signs.get(state)
         if sign is None:
@@ -138,5 +132,4 @@ def _forget() -> None:
     _signs.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_forget)

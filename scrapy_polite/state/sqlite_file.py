@@ -68,7 +68,8 @@ SCHEMA = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {VERSION}",
 )
-_DAMAGED = ("malformed", "not a database")  # in the messages of SQLITE_CORRUPT and SQLITE_NOTADB
+# In the messages of SQLITE_CORRUPT and SQLITE_NOTADB, and where a table of ours is missing.
+_DAMAGED = ("malformed", "not a database", "no such table", "no such column")
 _POLL = 0.01  # seconds between looks at the folder's lock
 
 
@@ -111,7 +112,7 @@ class StateFile:
 
     def is_current(self) -> bool:
         """Return whether the file still stands at its path."""
-        return identity_of(self.path) == self.identity
+        return self.identity is not None and identity_of(self.path) == self.identity
 
     def close(self) -> None:
         """Let go of the file."""
@@ -198,12 +199,12 @@ def _open(path: Path, machine: Machine, timeout: float) -> StateFile:
         _unlink_logs(path)  # of a file that was deleted: they would be taken for the new one's
     db = sqlite3.connect(path, timeout=timeout, isolation_level=None)
     try:
-        is_ours(db)
+        ours = is_ours(db)  # before anything is changed
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("BEGIN IMMEDIATE")
         with db:
-            ahead = _begin_time(db, machine) if is_ours(db) else _make(db, machine)
+            ahead = _begin_time(db, machine) if ours else _make(db, machine)
         return StateFile(db, path, machine, ahead)
     except BaseException:
         db.close()
@@ -238,13 +239,20 @@ def _move_away(path: Path, damage: Exception) -> None:
         if not aside.exists():
             break
     path.rename(aside)
+    log = _beside(path, "-wal")
+    if log.exists():  # what was committed last
+        log.rename(_beside(aside, "-wal"))
     _unlink_logs(path)
     logger.error("The state file %s cannot be used (%s): set aside as %s", path, damage, aside)
 
 
 def _unlink_logs(path: Path) -> None:
     for ending in ("-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
+        _beside(path, ending).unlink(missing_ok=True)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
 
 
 @contextlib.contextmanager

@@ -40,7 +40,7 @@ class Case:
     Args:
         robots: what it answers to /robots.txt.
         verdict: what is to become of the page.
-        pages: what else it answers; {PORT} in a Location stands for the web's port.
+        pages: what else it answers.
     """
 
     robots: Page
@@ -51,14 +51,20 @@ class Case:
 async def judge(
     web: Web, cases: Mapping[str, Case], settings: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Verdict], Crawl, dict[str, Site]]:
-    """Crawl a page of each case; return verdicts by case, the crawl, and sites by case."""
+    """Crawl a page of each case; return verdicts by case, the crawl, and sites by case.
+
+    Hosts that are no case are off-site.
+    """
     hosts = _hosts()
     sites = {
         name: web.site({"*": "", **(case.pages or {}), "/robots.txt": case.robots}, next(hosts))
         for name, case in cases.items()
     }
     run = await crawl_here(
-        web, [site.url(PAGE) for site in sites.values()], {**MANY, **(settings or {})}
+        web,
+        [site.url(PAGE) for site in sites.values()],
+        {**MANY, **(settings or {})},
+        {"allowed_domains": [site.host for site in sites.values()]},
     )
     return {name: verdict(run, site) for name, site in sites.items()}, run, sites
 

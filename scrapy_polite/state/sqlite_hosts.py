@@ -1,0 +1,213 @@
+"""Hosts and leases of a state file, as one holder sees them.
+
+Rules:
+
+- A lease does not run out while its process lives: a stopped process may have its fetch on the wire
+  still.  Only its age is bounded, counted from the grant or the last renewal.
+- A lease whose process is dead, whose crawl left it behind, or which is too old is freed, and its
+  host charged as if the fetch had lasted until then.  The store knows no policy, so it is told the
+  factor and the bounds of that charge.
+- A turn is never moved forward: what others asked for during a lease stands when it ends.
+- What a host was due, it stays due; a row goes when it has nothing left to tell.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from scrapy_polite.policy.backoff import QUIET, Backoff
+from scrapy_polite.policy.host import HostState
+from scrapy_polite.state.memory import LEASED, NOT_DUE
+from scrapy_polite.state.packing import pack, unpack
+from scrapy_polite.state.protocol import Acquired, Lease
+from scrapy_polite.state.sqlite_alive import is_alive
+from scrapy_polite.state.sqlite_file import StateFile
+
+LEASED_WAIT = 1.0  # seconds until a host that somebody else has is asked for again
+SWEEP_EVERY = 1024  # releases between looks for rows to drop
+_CALM = Backoff()
+
+_LOOK = """
+    SELECT coalesce(due_at, 0.0), coalesce(state, ''), process, granted_at, renewed_at
+    FROM (SELECT ? AS host) LEFT JOIN hosts USING (host) LEFT JOIN leases USING (host)"""
+_GRANT = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?)"
+_RECLAIM = "INSERT OR IGNORE INTO leases VALUES (?, ?, ?, ?, ?, ?)"
+_RENEW = "UPDATE leases SET renewed_at = ? WHERE host = ? AND token = ?"
+_DROP = "DELETE FROM leases WHERE host = ? AND token = ?"
+_DONE = """
+    INSERT INTO hosts VALUES (?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET
+        due_at = max(due_at, excluded.due_at),
+        forget_at = max(due_at, excluded.forget_at),
+        state = excluded.state"""
+_PUSH = """
+    INSERT INTO hosts VALUES (?, ?, ?, '') ON CONFLICT (host) DO UPDATE SET
+        due_at = max(due_at, excluded.due_at),
+        forget_at = max(forget_at, excluded.forget_at)"""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRules:
+    """What becomes of leases that their holders do not end.
+
+    Args:
+        max_age: seconds from the grant or the last renewal after which a lease is freed.
+        dead_factor: the host of a freed lease is left alone for this many times the lease's age.
+        dead_least: at least so many seconds.
+        dead_most: at most so many seconds.
+    """
+
+    max_age: float = 600.0
+    dead_factor: float = 10.0
+    dead_least: float = 1.0
+    dead_most: float = 600.0
+
+    def charge(self, age: float) -> float:
+        """Return for how many seconds the host of a freed lease of this age is left alone.
+
+        >>> [LeaseRules().charge(age) for age in (0.0, 5.0, 86400.0)]
+        [1.0, 50.0, 600.0]
+        """
+        return min(max(self.dead_factor * age, self.dead_least), self.dead_most)
+
+
+class Holder(NamedTuple):
+    """One crawl: the sign of life of its process, and a name of its own."""
+
+    process: str
+    name: str
+
+
+class _Moment(NamedTuple):
+    now: float  # in file time
+    shift: float  # from the holder's clock to file time
+
+
+class _Row(NamedTuple):
+    due_at: float
+    state: str
+    process: str | None  # None when nobody has the turn
+    granted_at: float
+    renewed_at: float
+
+
+class Hosts:
+    """The hosts of an open file; instants that go in and out are in the holder's own clock."""
+
+    def __init__(
+        self, file: StateFile, holder: Holder, rules: LeaseRules, clock: Callable[[], float]
+    ) -> None:
+        self._file = file
+        self._holder = holder
+        self._rules = rules
+        self._clock = clock
+        self._releases = 0
+
+    def acquire(self, hosts: Sequence[str], limit: int) -> Acquired:
+        """Lease at most *limit* of the hosts that are due."""
+        acquired = Acquired()
+        with self._file.write() as db:
+            moment = self._moment()
+            [[token]] = db.execute("SELECT token FROM clock")
+            is_gone = cache(lambda process: not is_alive(self._file.path, process))
+            for host in hosts:
+                row = self._look(db, host, moment.now, is_gone)
+                if row.process is not None:
+                    acquired.waits[host] = (LEASED_WAIT, LEASED)
+                elif row.due_at > moment.now:
+                    acquired.waits[host] = (row.due_at - moment.now, NOT_DUE)
+                elif len(acquired.leases) < limit:
+                    token += 1
+                    acquired.leases.append(self._grant(db, host, token, row.state, moment))
+                else:
+                    acquired.waits[host] = (0.0, NOT_DUE)
+            if acquired.leases:
+                self._file.mark(moment.now, token)
+        return acquired
+
+    def renew(self, leases: Sequence[Lease]) -> list[Lease | None]:
+        """Count the age of leases from now on; None in place of one that is lost."""
+        with self._file.write() as db:
+            now = self._file.now()
+            return [
+                lease if db.execute(_RENEW, (now, lease.host, lease.token)).rowcount else None
+                for lease in leases
+            ]
+
+    def release(self, lease: Lease, delay: float, state: HostState) -> bool:
+        """End a turn; a stale lease only pushes the next one back."""
+        with self._file.write() as db:
+            moment = self._moment()
+            due_at = moment.now + delay
+            if not db.execute(_DROP, (lease.host, lease.token)).rowcount:
+                db.execute(_PUSH, (lease.host, due_at, due_at))
+                return False
+            forget_at = due_at if state.backoff == _CALM else due_at + QUIET
+            db.execute(_DONE, (lease.host, due_at, forget_at, pack(state, moment.shift)))
+            self._releases += 1
+            if self._releases % SWEEP_EVERY == 0:
+                _sweep(db, moment.now)
+        return True
+
+    def give_back(self, leases: Sequence[Lease]) -> None:
+        """End turns that were not used."""
+        with self._file.write() as db:
+            db.executemany(_DROP, [(lease.host, lease.token) for lease in leases])
+
+    def reclaim(self, leases: Sequence[Lease]) -> None:
+        """Enter leases in hand into a file that was begun anew; others may have been faster."""
+        if not leases:
+            return
+        with self._file.write() as db:
+            moment = self._moment()
+            for lease in leases:
+                granted_at = lease.granted_at + moment.shift
+                db.execute(
+                    _RECLAIM, (lease.host, lease.token, *self._holder, granted_at, moment.now)
+                )
+            [[token]] = db.execute("SELECT token FROM clock")
+            self._file.mark(moment.now, max(token, *(lease.token for lease in leases)))
+
+    def leave(self) -> None:
+        """End all leases of this holder, and drop what has nothing left to tell."""
+        with self._file.write() as db:
+            now = self._file.now()
+            held = db.execute(
+                "SELECT host, granted_at FROM leases WHERE (process, holder) = (?, ?)", self._holder
+            )
+            for host, granted_at in held.fetchall():
+                self._free(db, host, granted_at, now)
+            _sweep(db, now)
+
+    def _moment(self) -> _Moment:
+        now = self._file.now()
+        return _Moment(now, now - self._clock())
+
+    def _look(
+        self, db: sqlite3.Connection, host: str, now: float, is_gone: Callable[[str], bool]
+    ) -> _Row:
+        row = _Row(*db.execute(_LOOK, (host,)).fetchone())
+        if row.process is None:
+            return row
+        if now - row.renewed_at <= self._rules.max_age and not is_gone(row.process):
+            return row
+        self._free(db, host, row.granted_at, now)
+        return _Row(*db.execute(_LOOK, (host,)).fetchone())
+
+    def _grant(
+        self, db: sqlite3.Connection, host: str, token: int, state: str, moment: _Moment
+    ) -> Lease:
+        db.execute(_GRANT, (host, token, *self._holder, moment.now, moment.now))
+        return Lease(host, token, moment.now - moment.shift, unpack(state, -moment.shift))
+
+    def _free(self, db: sqlite3.Connection, host: str, granted_at: float, now: float) -> None:
+        due_at = now + self._rules.charge(max(now - granted_at, 0.0))
+        db.execute("DELETE FROM leases WHERE host = ?", (host,))
+        db.execute(_PUSH, (host, due_at, due_at))
+
+
+def _sweep(db: sqlite3.Connection, now: float) -> None:
+    db.execute("DELETE FROM hosts WHERE forget_at < ?", (now,))
