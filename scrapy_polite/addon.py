@@ -8,28 +8,30 @@ it twice changes nothing.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from scrapy_polite import config
-from scrapy_polite.runtime.listing import COMPONENTS, Component, is_listed
+from scrapy_polite.runtime import listing
+from scrapy_polite.runtime.listing import COMPONENTS, Component
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
+QUEUE = "scrapy_polite.PolitePriorityQueue"
+DOWNLOADER = "scrapy_polite.PoliteDownloader"
 SETTINGS: dict[str, Any] = {
     "ROBOTSTXT_OBEY": True,
     "ROBOTSTXT_PARSER": "scrapy_polite.Rfc9309RobotParser",
     "AUTOTHROTTLE_ENABLED": True,
     "AUTOTHROTTLE_MAX_DELAY": config.MAX_DELAY,
-    "SCHEDULER_PRIORITY_QUEUE": "scrapy_polite.PolitePriorityQueue",
-    "SCHEDULER_DISK_QUEUE": "scrapy_polite.SpoolLifoQueue",
-    "SCHEDULER_START_DISK_QUEUE": "scrapy_polite.SpoolFifoQueue",
-    "DOWNLOADER": "scrapy_polite.PoliteDownloader",
+    "SCHEDULER_PRIORITY_QUEUE": QUEUE,
+    "DOWNLOADER": DOWNLOADER,
 }
 """Settings that the add-on changes, where the user did not."""
 
@@ -43,37 +45,43 @@ class Addon:
         Raises:
             ValueError: the contact is missing or a setting is bad; the crawl does not start.
         """
-        if not config.is_enabled(settings):
-            return
-        read = config.read(settings)
-        for component in COMPONENTS:
-            _list(settings, component)
-        for name, value in SETTINGS.items():
-            settings.set(name, value, priority="addon")
+        try:
+            if not config.is_enabled(settings):
+                return
+            for component in COMPONENTS:
+                _list(settings, component)
+            for name, value in SETTINGS.items():
+                settings.set(name, value, priority="addon")
+            read = config.read(settings)
+        except ValueError as error:
+            # Made anew, it comes without our frames: the sentence says what to do about it.
+            raise ValueError(str(error)) from None
         _never_cache(settings, read.backoff_statuses)
-        for line in _defeated(settings):
+        logger.info(
+            "Crawling as %s; robots.txt groups: %s",
+            read.identity.user_agent,
+            read.identity.product_token,
+        )
+        for line in _defeated(settings, read):
             logger.warning(line)
 
 
 def _list(settings: BaseSettings, component: Component) -> None:
-    setting, ours = component.setting, load_object(component.path)
-    if is_listed(settings, setting, component.path):
+    setting, position, built_in = component.setting, component.position, component.replaces
+    if listing.is_listed(settings, component):
+        if built_in and not listing.names(settings, setting, built_in):
+            _place(settings, setting, load_object(built_in), None)
         return
-    position: int | None = component.position
-    if component.replaces is not None:
-        built_in = load_object(component.replaces)
-        position = _position(settings, setting, built_in)
-        settings.set_in_component_priority_dict(setting, built_in, None)
-    settings.set_in_component_priority_dict(setting, ours, position)
+    place: int | None = position
+    if built_in:
+        place = listing.position_of(settings, setting, built_in)
+        _place(settings, setting, load_object(built_in), None)
+    # By name, as in Scrapy's own list, so that its log of components reads the same.
+    _place(settings, setting, component.path, place)
 
 
-def _position(settings: BaseSettings, setting: str, built_in: object) -> int | None:
-    """Return where a built-in stands, None when the user switched it off."""
-    effective = settings.get_component_priority_dict_with_base(setting)
-    for key, position in effective.items():
-        if (load_object(key) if isinstance(key, str) else key) is built_in:
-            return None if position is None else int(position)
-    return None
+def _place(settings: BaseSettings, setting: str, key: Any, place: int | None) -> None:
+    settings.set_in_component_priority_dict(setting, key, place)
 
 
 def _never_cache(settings: BaseSettings, statuses: frozenset[int]) -> None:
@@ -84,55 +92,82 @@ def _never_cache(settings: BaseSettings, statuses: frozenset[int]) -> None:
     settings.set(name, sorted(ignored | statuses), priority=priority)
 
 
-def _defeated(settings: BaseSettings) -> list[str]:
+class _Defeat(NamedTuple):
+    """A setting, when it takes politeness away, and what that means."""
+
+    setting: str
+    is_bad: Callable[[BaseSettings, config.Config], bool]
+    meaning: str
+
+
+def _defeated(settings: BaseSettings, read: config.Config) -> list[str]:
     """Return one line for each setting of the user's that takes politeness away."""
     lines = [
-        f"{name} = {settings.get(name)!r}: {meaning}"
-        for name, is_bad, meaning in _DEFEATS
-        if is_bad(settings)
+        f"{defeat.setting} = {settings.get(defeat.setting)!r}: {defeat.meaning}"
+        for defeat in _DEFEATS
+        if defeat.is_bad(settings, read)
     ]
     lines += [
-        f"{component.path} is switched off in {component.setting}: its part is not kept"
+        f"{component.path} is switched off in {component.setting}: {component.without}"
         for component in COMPONENTS
-        if _position(settings, component.setting, load_object(component.path)) is None
+        if not listing.runs(settings, component)
     ]
     return lines
 
 
+def _is_foreign(name: str, path: str) -> Callable[[BaseSettings, config.Config], bool]:
+    """Return a check that a setting names neither a class of ours nor one derived from it."""
+    return lambda settings, _: not listing.is_or_derives(settings[name], path)
+
+
+def _is_nameless(_: BaseSettings, read: config.Config) -> bool:
+    return not any(mark in read.identity.user_agent for mark in ("@", "://"))
+
+
 _DEFEATS = (
-    (
+    _Defeat(
         "ROBOTSTXT_OBEY",
-        lambda s: not s.getbool("ROBOTSTXT_OBEY"),
+        lambda _, read: not read.obey_robots,
         "robots.txt is not obeyed; leave it out or write True",
     ),
-    (
+    _Defeat(
         "AUTOTHROTTLE_ENABLED",
-        lambda s: not s.getbool("AUTOTHROTTLE_ENABLED"),
+        lambda settings, _: not settings.getbool("AUTOTHROTTLE_ENABLED"),
         "delays do not follow the duration of fetches; leave it out or write True",
     ),
-    (
+    _Defeat(
         "AUTOTHROTTLE_TARGET_CONCURRENCY",
-        lambda s: s.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY") > 1.0,
+        lambda settings, _: settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY") > 1.0,
         "has no effect, a host has one connection; leave it out",
     ),
-    (
+    _Defeat(
         "AUTOTHROTTLE_MAX_DELAY",
-        lambda s: s.getfloat("AUTOTHROTTLE_MAX_DELAY") < config.MAX_DELAY,
+        lambda _, read: read.rules.delay.ceiling < config.MAX_DELAY,
         f"cuts the wait after slow fetches short; leave it out or write {config.MAX_DELAY:g}",
     ),
-    (
+    _Defeat(
         "POLITE_DELAY_FACTOR",
-        lambda s: s.getfloat("POLITE_DELAY_FACTOR", 10.0) < 10.0,
+        lambda settings, _: settings.getfloat("POLITE_DELAY_FACTOR", 10.0) < 10.0,
         "a host is occupied for more than 1/11 of the time; leave it out for sites of others",
     ),
-    (
-        "SCHEDULER_PRIORITY_QUEUE",
-        lambda s: s.get("SCHEDULER_PRIORITY_QUEUE") != SETTINGS["SCHEDULER_PRIORITY_QUEUE"],
-        "waiting hosts hold the others up; leave it out",
+    _Defeat(
+        "POLITE_BACKOFF_STATUSES",
+        lambda _, read: not read.backoff_statuses >= {429, 503},
+        "a host that answers 429 or 503 is not left alone; leave both in",
     ),
-    (
+    _Defeat(
+        "POLITE_ALLOW_ANONYMOUS",
+        _is_nameless,
+        "no site's owner can reach you; leave it out and set POLITE_CONTACT_URL",
+    ),
+    _Defeat(
+        "SCHEDULER_PRIORITY_QUEUE",
+        _is_foreign("SCHEDULER_PRIORITY_QUEUE", QUEUE),
+        f"waiting hosts hold the others up; leave it out or derive yours from {QUEUE}",
+    ),
+    _Defeat(
         "DOWNLOADER",
-        lambda s: s.get("DOWNLOADER") != SETTINGS["DOWNLOADER"],
-        "waiting requests hold places; derive yours from scrapy_polite.PoliteDownloader",
+        _is_foreign("DOWNLOADER", DOWNLOADER),
+        f"waiting requests hold places; leave it out or derive yours from {DOWNLOADER}",
     ),
 )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 _MANY = 1_000_000  # stands for "no limit" where Scrapy has one written as 0
 
@@ -33,6 +35,11 @@ def spawn(coroutine: Coroutine[Any, Any, Any]) -> None:
 
 def _log_failure(failure: Failure) -> None:
     logger.error("Unexpected error in scrapy_polite", exc_info=failure.value)
+
+
+async def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Await a coroutine that awaits Deferreds, as those of a store do, from any other."""
+    return await maybe_deferred_to_future(Deferred.fromCoroutine(coroutine))
 
 
 def wake(crawler: Crawler) -> None:

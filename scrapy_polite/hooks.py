@@ -12,6 +12,7 @@ Both take a URL, or a host key as logs and reports show it.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from scrapy_polite.runtime.runtime import Runtime
@@ -19,38 +20,54 @@ from scrapy_polite.runtime.runtime import Runtime
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+_KEY = re.compile(r"[\w.:-]+")  # a host by itself; that of an IPv6 host has no brackets
+
 
 def block_host(crawler: Crawler, url: str, seconds: float, reason: str = "asked") -> None:
     """Leave a host alone, as if it had refused and asked for that long.
 
     Args:
         url: a URL of the host, or its host key.
-        seconds: how long, from now; a longer block that stands is not shortened.
+        seconds: how long, from now; a longer block that stands is not shortened, and one that is
+            longer than POLITE_RETRY_AFTER_MAX parks the host.
         reason: a few words for the log.
 
     Raises:
-        ValueError: *seconds* is no number above 0.
+        ValueError: *seconds* is no number above 0, or *url* has no host.
     """
-    runtime, host = Runtime.of(crawler), _host(crawler, url)
-    runtime.parking.block(host, _checked(seconds), reason)
+    seconds, host = _checked(seconds), _host(crawler, url)
+    Runtime.of(crawler).parking.block(host, seconds, reason)
 
 
 def set_floor(crawler: Crawler, url: str, seconds: float) -> None:
     """Have at least *seconds* between the fetches of a host from now on.
 
+    A later call replaces the floor of an earlier one.
+
     Raises:
-        ValueError: *seconds* is no number above 0.
+        ValueError: *seconds* is no number above 0, or *url* has no host.
     """
-    runtime, host = Runtime.of(crawler), _host(crawler, url)
-    runtime.leases.set_floor(host, _checked(seconds))
+    seconds, host = _checked(seconds), _host(crawler, url)
+    runtime = Runtime.of(crawler)
+    runtime.leases.set_floor(host, seconds)
     runtime.turns.pump.push_back(host, seconds)
 
 
 def _host(crawler: Crawler, url: str) -> str:
-    return Runtime.of(crawler).lanes.group(url) or url
+    group = Runtime.of(crawler).lanes.group
+    host = group(url)
+    if host is None and _KEY.fullmatch(url):
+        host = group(f"http://[{url}]/" if url.count(":") > 1 else f"http://{url}/")
+    if host is None:
+        raise ValueError(f"{url!r} has no host: give an http or https URL, or a host key.")
+    return host
 
 
 def _checked(seconds: float) -> float:
-    if not 0 < seconds < math.inf:
+    try:
+        number = math.nan if isinstance(seconds, bool) else float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 < number < math.inf:
         raise ValueError(f"seconds is {seconds!r}: give a number above 0.")
-    return float(seconds)
+    return number

@@ -46,6 +46,8 @@ DEFAULTS: dict[str, Any] = {
     "POLITE_BACKOFF_GIVE_UP": 8,
     "POLITE_RATELIMIT_HEADERS": False,
     "POLITE_GROUP_BY": "host",
+    "POLITE_STATE": None,
+    "POLITE_REDIS_PREFIX": "polite:",
 }
 """Every setting that this version reads, with its default."""
 
@@ -69,6 +71,8 @@ class Config:
     backoff_statuses: frozenset[int]
     ratelimit_headers: bool
     group_by: str
+    state: str | None
+    redis_prefix: str
     slot_floors: dict[str, float]
 
 
@@ -91,6 +95,8 @@ def read(settings: BaseSettings) -> Config:
         backoff_statuses=_statuses(settings, "POLITE_BACKOFF_STATUSES"),
         ratelimit_headers=_flag(settings, "POLITE_RATELIMIT_HEADERS"),
         group_by=_choice(settings, "POLITE_GROUP_BY", "host", "domain", "ip"),
+        state=_text(settings, "POLITE_STATE", "polite.db"),
+        redis_prefix=_text(settings, "POLITE_REDIS_PREFIX", "polite:") or "",
         slot_floors=values.slot_delays(settings),
     )
 
@@ -195,6 +201,11 @@ def _number(
 
 def _count(settings: BaseSettings, name: str) -> int:
     return values.count(name, _value(settings, name), example=DEFAULTS[name])
+
+
+def _text(settings: BaseSettings, name: str, example: str) -> str | None:
+    value = settings.get(name, DEFAULTS[name])
+    return None if value is None else values.text(name, value, example=example)
 
 
 def _choice(settings: BaseSettings, name: str, *choices: str) -> str:

@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from reprlib import repr as shown
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,18 @@ def choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise _error(name, value, " or ".join(map(repr, choices)))
     return str(value)
+
+
+def text(name: str, value: object, *, example: str) -> str:
+    """Return a text in one line; a path counts as one.
+
+    Raises:
+        ValueError: it is none, or blank.
+    """
+    read = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(read, str) or not read.strip() or not read.isprintable():
+        raise _error(name, value, f"a text, for example {example!r}")
+    return read
 
 
 def statuses(name: str, value: object, *, example: list[int]) -> frozenset[int]:

@@ -54,7 +54,7 @@ class PoliteBackoff:
             self._crawler.stats.inc_value(stats.BACKOFF_STATUS.format(status=response.status))
         elif 300 <= response.status < 400:
             self._wait_before_hop(request, response)
-        elif self._runtime.config.ratelimit_headers:
+        if self._runtime.config.ratelimit_headers:
             self._slow_down(request, response)
 
     def _asked(self, response: Response) -> float | None:
@@ -70,32 +70,38 @@ class PoliteBackoff:
         asked, location = self._asked(response), response.headers.get("Location")
         if asked is None or location is None:
             return
-        onward = urljoin(request.url, location.decode("latin-1"))
+        try:
+            onward = urljoin(request.url, location.decode("latin-1"))
+        except ValueError:  # no URL at all
+            return
         host = self._runtime.lanes.group(onward)
         if host is not None:
             self._runtime.turns.pump.push_back(host, min(asked, HOP_WAIT_MAX))
 
     def _slow_down(self, request: Request, response: Response) -> None:
-        def header(name: str) -> str | None:
-            raw = response.headers.get(name)
-            return raw.decode("latin-1") if raw is not None else None
+        def header(name: str) -> str:
+            return b", ".join(response.headers.getlist(name)).decode("latin-1")
 
-        wait, host = spacing(header), self._runtime.lanes.group(request.url)
+        wait = spacing(header, self._runtime.wall())
+        host = self._runtime.lanes.group(request.url)
         if wait is not None and host is not None:
             self._runtime.turns.pump.push_back(host, wait)
 
     def _nothing_to_do(self) -> None:
-        parking, spider = self._runtime.parking, self._crawler.spider
-        if spider is None or not parking.parked or not parking.only_parked_left():
+        """End the run when all that is left is of parked hosts and nobody wants it to go on."""
+        crawler, spider = self._crawler, self._crawler.spider
+        if spider is None or not self._is_stuck() or engine.wants_to_stay(crawler, spider):
             return
-        if not engine.is_idle_but_for_scheduler(self._crawler):
-            return
-        if not engine.wants_to_stay(self._crawler, spider):
-            engine.spawn(self._crawler.engine.close_spider_async(reason=REASON))
+        if self._is_stuck():  # still, for a handler of spider_idle may have found more to do
+            engine.spawn(crawler.engine.close_spider_async(reason=REASON))
+
+    def _is_stuck(self) -> bool:
+        return self._runtime.parking.only_parked_left() and engine.is_idle_but_for_scheduler(
+            self._crawler
+        )
 
     def _closed(self) -> None:
         parking = self._runtime.parking
         if parking.parked:
-            left = sum(map(self._runtime.turns.frontier.queued, parking.parked))
-            self._crawler.stats.set_value(stats.BACKOFF_PARKED_LEFT, left)
+            self._crawler.stats.set_value(stats.BACKOFF_PARKED_LEFT, parking.left())
             logger.warning("Parked hosts:\n%s", parking.table())

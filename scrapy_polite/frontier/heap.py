@@ -22,8 +22,9 @@ class HostHeap:
         self._entries: list[Entry] = []
         self._entered = 0
 
-    def __bool__(self) -> bool:
-        return self.first() is not None
+    def __len__(self) -> int:
+        """Return how many entries are kept, with those that no longer count."""
+        return len(self._entries)
 
     def add(self, host: Host, at: float, hosts: int) -> None:
         """Move a host here; *hosts* is how many there are, which bounds what can be of use."""

@@ -150,8 +150,8 @@ class Frontier:
         return self._waiting.first_at()
 
     def has_ready(self, want: Want) -> bool:
-        """Return whether some host may be ready for this."""
-        return bool(self._ready[want])
+        """Return whether some host may be ready for this; `take` judges it once more."""
+        return self._ready[want].first() is not None
 
     def queued(self, key: str) -> int:
         """Return how many pages of a host are queued."""

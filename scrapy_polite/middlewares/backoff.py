@@ -2,13 +2,21 @@
 
 It sits where it sees a 429 or 503 before RetryMiddleware.  The host's block itself is set by the
 `PoliteBackoff` extension, from signals.
+
+- The request goes back as a retry would, behind the others of its host (RETRY_PRIORITY_ADJUST), so
+  that a page which is always refused does not stand for its host.
+- With ``dont_retry`` the answer goes to the spider.
+- HttpCache, which sees the answer first, does not store it; one that it stored in an earlier run is
+  not taken for an answer either, the page is asked for again.
+- A request that got no answer because of trouble of our own goes back too.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import NotConfigured
+from scrapy import signals
+from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 
 from scrapy_polite import config, stats
 from scrapy_polite.runtime.runtime import Runtime
@@ -17,6 +25,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+_UNCACHED = "polite"  # value of the meta key dont_cache where it was set here
+_CUT = (StopDownload, DownloadCancelledError)  # a handler of the user's, or DOWNLOAD_MAXSIZE
 
 
 class PoliteBackoffMiddleware:
@@ -30,6 +41,9 @@ class PoliteBackoffMiddleware:
         self._outage = runtime.outage
         self._statuses = runtime.config.backoff_statuses
         self._is_robots = runtime.robots.is_robots
+        self._adjust = crawler.settings.getint("RETRY_PRIORITY_ADJUST")
+        self._offline = crawler.settings.getbool("HTTPCACHE_IGNORE_MISSING")
+        crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteBackoffMiddleware:
@@ -40,24 +54,38 @@ class PoliteBackoffMiddleware:
         self, request: Request, response: Response, spider: Any = None
     ) -> Request | Response:
         """Return the request itself when it was refused and may be repeated."""
-        if (
-            response.status not in self._statuses
-            or "cached" in response.flags
-            or request.meta.get("dont_retry")
-            or self._is_robots(request)
-        ):
+        if response.status not in self._statuses or self._is_robots(request):
             return response
-        self._crawler.stats.inc_value(stats.BACKOFF_RETURNED)
-        again: Request = request.replace(dont_filter=True)
-        return again
+        if "cached" in response.flags and not self._offline:
+            return self._again(request, dont_cache=_UNCACHED)
+        if "cached" in response.flags or request.meta.get("dont_retry"):
+            return response
+        return self._again(request, priority=request.priority + self._adjust)
 
-    def process_exception(
+    async def process_exception(
         self, request: Request, exception: Exception, spider: Any = None
     ) -> Request | None:
         """Return a request to its queue when the fault was ours: that spends no retry."""
-        went_out = "duration" in request.meta.get("polite", {})
-        if not self._outage.is_on or not went_out or self._is_robots(request):
-            return None
+        if isinstance(exception, _CUT):
+            self._outage.forgive(request)
+        elif await self._outage.is_ours(request):
+            return self._again(request)
+        return None
+
+    def _again(self, request: Request, *, priority: int | None = None, **meta: object) -> Request:
         self._crawler.stats.inc_value(stats.BACKOFF_RETURNED)
-        again: Request = request.replace(dont_filter=True)
+        kept = {key: value for key, value in request.meta.items() if key != "cached_response"}
+        again: Request = request.replace(
+            dont_filter=True,
+            priority=request.priority if priority is None else priority,
+            meta=kept | meta,
+        )
         return again
+
+    def _downloaded(self, response: Response, request: Request) -> None:
+        """Keep a refusal out of HttpCache, and let it have the answer that comes in the end."""
+        meta = request.meta
+        if response.status in self._statuses:
+            meta["dont_cache"] = meta.get("dont_cache") or _UNCACHED
+        elif meta.get("dont_cache") == _UNCACHED:
+            del meta["dont_cache"]

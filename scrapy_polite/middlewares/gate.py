@@ -30,6 +30,7 @@ class PoliteGateMiddleware:
         self._crawler = crawler
         runtime = Runtime.of(crawler)
         self._turns = runtime.turns
+        self._shared = runtime.store.shared
         self._leases = runtime.leases
         self._floors = runtime.config.slot_floors
         connect = crawler.signals.connect
@@ -46,6 +47,9 @@ class PoliteGateMiddleware:
     async def process_request(self, request: Request, spider: Any = None) -> None:
         """Wait for the turn of the request's host."""
         await self._turns.take(request)
+        if self._shared:
+            # Kept-alive connections of several processes would add up at the host.
+            request.headers["Connection"] = "close"
 
     def process_response(
         self, request: Request, response: Response, spider: Any = None

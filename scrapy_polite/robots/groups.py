@@ -66,6 +66,10 @@ class Group:
     hints: tuple[Record, ...] = ()
     joined_at: int | None = None
 
+    def without_rules(self) -> Group:
+        """Return what is worth keeping once the rules are compiled."""
+        return Group(self.name, self.named_at, (), self.hints, self.joined_at)
+
 
 def agent_name(value: str) -> str:
     """Return whom the value of a user-agent line names: a token in lower case, `*`, or nobody.

@@ -118,7 +118,7 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
     """
     for number, line in enumerate(lines, 1):
         if line and (pair := split_line(line)):
-            yield Record(number, *pair)
+            yield Record(number, pair[0], pair[1])
 
 
 def split_line(line: str) -> tuple[str, str] | None:
@@ -133,12 +133,11 @@ def split_line(line: str) -> tuple[str, str] | None:
     written, colon, value = content.partition(":")
     written = written.strip(_KEY_WHITE).lower()
     key = KEYS.get(written)
-    if colon and key:
-        return key, value.strip(_WHITE)
-    words = content.strip(_KEY_WHITE).split(None, 2)
-    if len(words) == 2 and (key := KEYS.get(words[0].lower())):
-        return key, words[1]
-    return (written, value.strip(_WHITE)) if colon and written else None
+    if not colon or (key is None and written.split(None, 1)[1:]):
+        words = content.strip(_KEY_WHITE).split(None, 2)
+        if len(words) == 2 and (key := KEYS.get(words[0].lower())):
+            return key, words[1]
+    return (key or written, value.strip(_WHITE)) if colon and written else None
 
 
 def printable(text: str) -> str:

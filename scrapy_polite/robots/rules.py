@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from scrapy_polite.robots.escapes import spellings
@@ -124,6 +124,6 @@ class RobotsRules:
         compiled = self._compiled.get(token)
         if compiled is None:
             group = select(self.file.records(), token)
-            compiled = _Compiled(replace(group, rules=()), RuleSet(group.rules))
+            compiled = _Compiled(group.without_rules(), RuleSet(group.rules))
             self._compiled[token] = compiled
         return compiled

@@ -18,24 +18,21 @@ MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
 EXTENSIONS = "EXTENSIONS"
 
 
-class BuiltIn(NamedTuple):
-    """A component of Scrapy's, and the setting that switches it on."""
-
-    path: str
-    switch: str
-
-
 class Component(NamedTuple):
     """One component: the setting that lists it, its public name, its position.
 
     Args:
+        without: what a crawl without it is like.
         replaces: the built-in whose place it takes, None when it takes none.
+        switch: the setting that switches that built-in on.
     """
 
     setting: str
     path: str
     position: int
-    replaces: BuiltIn | None = None
+    without: str
+    replaces: str | None = None
+    switch: str = ""
 
 
 COMPONENTS = (
@@ -43,18 +40,42 @@ COMPONENTS = (
         MIDDLEWARES,
         "scrapy_polite.PoliteRobotsTxtMiddleware",
         100,
-        BuiltIn("scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware", "ROBOTSTXT_OBEY"),
+        "robots.txt is not obeyed",
+        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
+        "ROBOTSTXT_OBEY",
     ),
-    Component(MIDDLEWARES, "scrapy_polite.PoliteIdentityMiddleware", 490),
-    Component(MIDDLEWARES, "scrapy_polite.PoliteBackoffMiddleware", 560),
-    Component(MIDDLEWARES, "scrapy_polite.PoliteGateMiddleware", 950),
+    Component(
+        MIDDLEWARES,
+        "scrapy_polite.PoliteIdentityMiddleware",
+        490,
+        "requests do not say who asks",
+    ),
+    Component(
+        MIDDLEWARES,
+        "scrapy_polite.PoliteBackoffMiddleware",
+        560,
+        "requests that a host refuses are lost, or repeated at once",
+    ),
+    Component(
+        MIDDLEWARES,
+        "scrapy_polite.PoliteGateMiddleware",
+        950,
+        "requests do not wait for their host",
+    ),
     Component(
         EXTENSIONS,
         "scrapy_polite.PoliteThrottle",
         0,
-        BuiltIn("scrapy.extensions.throttle.AutoThrottle", "AUTOTHROTTLE_ENABLED"),
+        "delays do not follow the duration of fetches",
+        "scrapy.extensions.throttle.AutoThrottle",
+        "AUTOTHROTTLE_ENABLED",
     ),
-    Component(EXTENSIONS, "scrapy_polite.PoliteBackoff", 0),
+    Component(
+        EXTENSIONS,
+        "scrapy_polite.PoliteBackoff",
+        0,
+        "a host that answers 429 or 503 is not left alone",
+    ),
 )
 
 
@@ -76,46 +97,49 @@ def check(settings: BaseSettings) -> None:
         if item.replaces and _doubles(settings, item, item.replaces):
             raise ValueError(
                 f"{item.path} and the built-in that it replaces are both listed: "
-                f'add {item.setting}["{item.replaces.path}"] = None.'
+                f'add {item.setting}["{item.replaces}"] = None.'
             )
 
 
 def is_listed(settings: BaseSettings, item: Component) -> bool:
     """Return whether a user's setting names a component, be it to switch it off."""
-    return any(_is_ours(key, item) for key in settings.getdict(item.setting))
+    return any(is_or_derives(key, item.path) for key in settings.getdict(item.setting))
 
 
 def runs(settings: BaseSettings, item: Component) -> bool:
     """Return whether Scrapy will make a component, or a subclass of it."""
     effective = settings.get_component_priority_dict_with_base(item.setting)
-    return any(_is_ours(key, item) for key, place in effective.items() if place is not None)
-
-
-def names_built_in(settings: BaseSettings, item: Component) -> bool:
-    """Return whether a user's setting names the built-in that a component replaces."""
-    built_in = item.replaces and load_object(item.replaces.path)
-    return any(_loaded(key) is built_in for key in settings.getdict(item.setting))
-
-
-def position_of_built_in(settings: BaseSettings, item: Component) -> int | None:
-    """Return where the built-in that a component replaces stands, None when it is switched off."""
-    built_in = item.replaces and load_object(item.replaces.path)
-    effective = settings.get_component_priority_dict_with_base(item.setting)
-    places = [place for key, place in effective.items() if _loaded(key) is built_in]
-    return next((int(place) for place in places if place is not None), None)
-
-
-def _doubles(settings: BaseSettings, item: Component, built_in: BuiltIn) -> bool:
-    return (
-        settings.getbool(built_in.switch)
-        and runs(settings, item)
-        and position_of_built_in(settings, item) is not None
+    return any(
+        is_or_derives(key, item.path) for key, place in effective.items() if place is not None
     )
 
 
-def _is_ours(key: object, item: Component) -> bool:
-    found, ours = _loaded(key), load_object(item.path)
-    return isinstance(found, type) and issubclass(found, ours)
+def names(settings: BaseSettings, setting: str, built_in: str) -> bool:
+    """Return whether a user's setting names a built-in, be it to switch it off."""
+    wanted = load_object(built_in)
+    return any(_loaded(key) is wanted for key in settings.getdict(setting))
+
+
+def position_of(settings: BaseSettings, setting: str, built_in: str) -> int | None:
+    """Return where a built-in stands, None when the user switched it off."""
+    wanted = load_object(built_in)
+    effective = settings.get_component_priority_dict_with_base(setting)
+    places = [place for key, place in effective.items() if _loaded(key) is wanted]
+    return next((int(place) for place in places if place is not None), None)
+
+
+def is_or_derives(named: object, path: str) -> bool:
+    """Return whether what a setting names is a class of ours, or one derived from it."""
+    found = _loaded(named)
+    return isinstance(found, type) and issubclass(found, load_object(path))
+
+
+def _doubles(settings: BaseSettings, item: Component, built_in: str) -> bool:
+    return (
+        settings.getbool(item.switch)
+        and runs(settings, item)
+        and position_of(settings, item.setting, built_in) is not None
+    )
 
 
 def _loaded(key: object) -> object:

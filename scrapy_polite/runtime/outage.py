@@ -1,7 +1,9 @@
 """When the fault is ours: nothing goes out but a probe now and then, and no host is blamed.
 
 `policy.outage` tells when; here the turns are frozen and thawed, the hosts' states from before are
-put back, and one line says so.
+put back, and one line says so.  A failed request waits, without turn or place, until it is known
+whose fault it was (`is_ours`), so that an outage spends no retry at all.  When nobody has answered
+for an hour, the run ends with the reason ``polite_outage``: what is queued stays queued.
 """
 
 from __future__ import annotations
@@ -9,24 +11,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from scrapy import signals
 from scrapy.utils.asyncio import CallLaterResult, call_later
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
-from scrapy_polite import stats
-from scrapy_polite.policy.outage import OutageWatch
+from scrapy_polite import engine, stats
+from scrapy_polite.policy.outage import DOUBT, OutageWatch
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from scrapy_polite.policy.host import HostState
     from scrapy_polite.runtime.leases import TurnEnded
     from scrapy_polite.runtime.turns import Turns
+    from scrapy_polite.state.protocol import Lease
 
 logger = logging.getLogger(__name__)
+REASON = "polite_outage"  # of the run's end
 
 
 class Outage:
-    """Freezes the turns while nobody can be reached."""
+    """Tells whose fault failures are, and freezes the turns while nobody can be reached."""
 
     def __init__(self, crawler: Crawler, turns: Turns, clock: Callable[[], float]) -> None:
         self._crawler = crawler
@@ -34,48 +43,126 @@ class Outage:
         self._clock = clock
         self._watch = OutageWatch()
         self._before: dict[str, HostState] = {}  # states of the hosts that failed, from before
-        self._timer: CallLaterResult | None = None
+        self._heard: WeakKeyDictionary[Request, Lease] = WeakKeyDictionary()  # headers arrived
+        self._verdicts: WeakKeyDictionary[Request, Deferred[bool]] = WeakKeyDictionary()
+        self._doubts: list[Deferred[bool]] = []  # verdicts that are not out yet
+        self._doubt_timer: CallLaterResult | None = None
+        self._probe_timer: CallLaterResult | None = None
+        self._stopping = False
+        crawler.signals.connect(self._headers_received, signals.headers_received)
 
     @property
     def is_on(self) -> bool:
         """Whether nothing goes out right now."""
         return self._watch.is_outage
 
+    async def is_ours(self, request: Request) -> bool:
+        """Wait until it is known whose fault it was that a request got no answer.
+
+        Returns:
+            True when it was ours; False when it was the host's, or did not go out at all.
+        """
+        verdict = self._verdicts.pop(request, None)
+        if verdict is None:
+            return False
+        idle = engine.idle_requests(self._crawler)
+        idle.add(request)
+        try:
+            return await maybe_deferred_to_future(verdict)
+        finally:
+            idle.discard(request)
+
+    def forgive(self, request: Request) -> None:
+        """A request's download was cut by ourselves: its host is not in trouble."""
+        lease = self._heard.pop(request, None)
+        if lease is not None:
+            self._turns.leases.restore({lease.host: lease.state})
+
     def turn_ended(self, ended: TurnEnded) -> None:
         """Take note of how a fetch ended."""
         host = ended.lease.host
-        if ended.response is not None:
-            self._before.clear()
-            if self._watch.answered(host):
-                logger.info("Somebody answers again: the crawl goes on")
-                self._turns.thaw()
+        if ended.response is not None or ended.request in self._heard:
+            self._answered(host)
             return
+        verdict: Deferred[bool] = Deferred()
+        self._verdicts[ended.request] = verdict
+        if not self.is_on and ended.began_at < self._watch.ended_at:
+            # It went out during the outage that is just over.
+            self._turns.leases.restore({host: ended.lease.state})
+            verdict.callback(True)
+            return
+        self._doubts.append(verdict)
         self._before.setdefault(host, ended.lease.state)
-        began = self._watch.failed(host, self._clock())
-        if began:
-            self._crawler.stats.inc_value(stats.OUTAGES)
-            logger.warning(
-                "No answer from %s, one after the other: the fault seems to be ours. "
-                "Nothing goes out but a probe now and then, and no host is blamed",
-                ", ".join(sorted(self._watch.streak)),
-            )
-            self._turns.freeze()
+        if self._watch.failed(host, self._clock()):
+            self._begin()
         if self.is_on:
             self._turns.leases.restore(self._before)
-            self._probe_later()
+        if self.is_on or self._stopping:
+            self._decide(ours=True)
+        elif not self._watch.is_in_doubt:
+            self._decide(ours=False)
+        elif self._doubt_timer is None:
+            self._doubt_timer = call_later(DOUBT, self._doubt_is_over)
 
     def stop(self) -> None:
-        """Cancel the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None
+        """Cancel the timers; what is in doubt goes back to its queue."""
+        self._stopping = True
+        self._decide(ours=True)
+        self._stop_probing()
+
+    def _headers_received(self, request: Request) -> None:
+        held = self._turns.leases.get(request)
+        if held is not None:
+            self._heard[request] = held.lease
+            self._answered(held.lease.host)
+
+    def _answered(self, host: str) -> None:
+        now = self._clock()
+        self._before.clear()
+        if self._watch.answered(host, now):
+            self._stop_probing()
+            took = now - self._watch.began_at
+            logger.info("%s answers after %.0f s of silence: the crawl goes on", host, took)
+            self._turns.thaw()
+        self._decide(ours=False)
+
+    def _begin(self) -> None:
+        self._crawler.stats.inc_value(stats.OUTAGES)
+        logger.warning(
+            "No answer from %s, one after the other: the fault seems to be ours (line, resolver, "
+            "proxy). Nothing goes out but a probe now and then; no host is blamed, no retry spent",
+            ", ".join(sorted(self._watch.streak)),
+        )
+        self._turns.freeze()
+        self._probe_later()
+
+    def _decide(self, *, ours: bool) -> None:
+        """Tell all that is in doubt whose fault it was."""
+        if self._doubt_timer is not None:
+            self._doubt_timer.cancel()
+            self._doubt_timer = None
+        doubts, self._doubts = self._doubts, []
+        for verdict in doubts:
+            verdict.callback(ours)
+
+    def _doubt_is_over(self) -> None:
+        self._decide(ours=False)
 
     def _probe_later(self) -> None:
-        self.stop()
-        delay = max(self._watch.probe_at - self._clock(), 0.0)
-        self._timer = call_later(delay, self._probe)
+        self._probe_timer = call_later(max(self._watch.probe_at - self._clock(), 0.0), self._probe)
 
     def _probe(self) -> None:
-        self._timer = None
-        if self.is_on:
-            self._turns.probe()
+        now = self._clock()
+        if self._watch.is_hopeless(now):
+            logger.error("Nobody has answered for %.0f s: the run ends", now - self._watch.began_at)
+            engine.spawn(self._crawler.engine.close_spider_async(reason=REASON))
+            return
+        # The next one is due even if this one comes to nothing, for lack of a host that is ready.
+        self._watch.probed(now)
+        self._probe_later()
+        self._turns.probe()
+
+    def _stop_probing(self) -> None:
+        if self._probe_timer is not None:
+            self._probe_timer.cancel()
+        self._probe_timer = None

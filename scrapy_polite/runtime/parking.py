@@ -3,6 +3,8 @@
 A parked host is not asked again in this run: it asked for longer than POLITE_RETRY_AFTER_MAX, or
 refused too often in a row.  Its requests stay queued, the others finish, and then the run ends with
 the reason ``polite_parked``.
+
+Each event is one line in the log, whatever text a site or a spider has a part in.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_polite import signals, stats
 from scrapy_polite.policy.host import Outcome
+from scrapy_polite.runtime.lanes import ROBOTS_META
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 REASON = "polite_parked"  # of the run's end
+_LONGEST = 200  # characters of a reason
 
 
 class Parking:
@@ -58,10 +62,7 @@ class Parking:
         host, turn = ended.lease.host, ended.turn
         if ended.outcome is Outcome.REFUSED:
             status = ended.response.status if ended.response is not None else None
-            reason = f"answered {status} to {ended.request.url}"
-            self._tell_blocked(host, turn.wait, reason, status)
-            if turn.state.backoff.parked:
-                self._park(host, turn.wait, reason)
+            self._block(host, turn.wait, _refusal(ended), status, park=turn.state.backoff.parked)
         elif ended.outcome is Outcome.ANSWERED and ended.lease.state.backoff.refusals:
             self._count(stats.BACKOFF_RELEASED)
             self._send(signals.polite_host_released, host=host)
@@ -70,54 +71,60 @@ class Parking:
     def block(self, host: str, seconds: float, reason: str) -> None:
         """Leave a host alone because a user asked for it."""
         self._turns.pump.push_back(host, seconds)
-        self._tell_blocked(host, seconds, reason, None)
-        if seconds > self._limit:
-            self._park(host, seconds, reason)
+        for lease in [lease for lease in self._turns.granted if lease.host == host]:
+            self._turns.granted.remove(lease)
+            self._turns.pump.give_back(lease)
+        self._block(host, seconds, _one_line(reason), None, park=seconds > self._limit)
+
+    def left(self) -> int:
+        """Return how many requests of parked hosts are queued."""
+        return sum(map(self._turns.frontier.queued, self.parked))
 
     def only_parked_left(self) -> bool:
         """Return whether all that is queued is of parked hosts."""
-        left = sum(map(len, self._pages.queues))
-        return bool(self.parked) and left == sum(map(self._turns.frontier.queued, self.parked))
+        return bool(self.parked) and sum(map(len, self._pages.queues)) == self.left()
 
     def table(self) -> str:
         """Return a table of parked hosts, until when, and how many requests are left."""
-        now, wall = self._clock(), time.time()
         lines = [f"{'host':<40} {'not before':<20} {'requests left':>13}"]
         for host, until_at in self.parked.items():
-            until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall + until_at - now))
+            until = _shown(until_at - self._clock())
             lines.append(f"{host:<40} {until:<20} {self._turns.frontier.queued(host):>13}")
         return "\n".join(lines)
 
     def _denied(self, host: str, seconds: float) -> None:
         """The store remembers a wait that is too long for one run."""
-        if seconds > self._limit:
+        if seconds > self._limit and host not in self.parked:
             self._park(host, seconds, "asked for it in an earlier run or process")
 
-    def _park(self, host: str, seconds: float, reason: str) -> None:
-        if host in self.parked:
-            return
-        self._turns.park(host, self._clock() + seconds)
-        self._count(stats.BACKOFF_PARKED)
-        self._send(signals.polite_host_parked, host=host, seconds=seconds, reason=reason)
-        logger.warning(
-            "%s is parked for this run, for it %s; it may be asked again in %.0f s",
-            host,
-            reason,
-            seconds,
-        )
-
-    def _tell_blocked(self, host: str, seconds: float, reason: str, status: int | None) -> None:
+    def _block(
+        self, host: str, seconds: float, reason: str, status: int | None, *, park: bool
+    ) -> None:
         self._count(stats.BACKOFF_BLOCKED)
         self._send(
             signals.polite_host_blocked, host=host, seconds=seconds, reason=reason, status=status
         )
+        if park or host in self.parked:
+            self._park(host, seconds, reason)
+            return
         held = self._turns.frontier.queued(host)
         logger.info(
-            "%s is left alone for %.0f s, for it %s; requests that wait: %d",
+            "%s is left alone for %.0f s: %s (requests waiting: %d)", host, seconds, reason, held
+        )
+
+    def _park(self, host: str, seconds: float, reason: str) -> None:
+        until_at = self._clock() + seconds
+        if host in self.parked:
+            self.parked[host] = max(self.parked[host], until_at)
+            return
+        self._turns.park(host, until_at)
+        self._count(stats.BACKOFF_PARKED)
+        self._send(signals.polite_host_parked, host=host, seconds=seconds, reason=reason)
+        logger.warning(
+            "%s is parked, this run does not ask it again: %s (not before %s)",
             host,
-            seconds,
             reason,
-            held,
+            _shown(seconds),
         )
 
     def _count(self, name: str) -> None:
@@ -125,3 +132,24 @@ class Parking:
 
     def _send(self, signal: object, **details: object) -> None:
         self._crawler.signals.send_catch_log(signal, spider=self._crawler.spider, **details)
+
+
+def _refusal(ended: TurnEnded) -> str:
+    status = ended.response.status if ended.response is not None else "a refusal"
+    what = "robots.txt, " if ROBOTS_META in ended.request.meta else ""
+    return _one_line(f"{status} for {what}{ended.request.url}")
+
+
+def _one_line(text: str) -> str:
+    r"""Return text fit for a line of the log: printable, and not too long.
+
+    >>> _one_line("captcha\n[scrapy] INFO: \x1b[2Jfine")
+    'captcha [scrapy] INFO: [2Jfine'
+    """
+    line = "".join(char for char in " ".join(text.split()) if char.isprintable())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
+def _shown(seconds: float) -> str:
+    """Return the local time so many seconds from now."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))

@@ -130,7 +130,7 @@ class Robots:
             return self._parse(_NOTHING_ALLOWED)
         parser = self.verdicts.parser(origin)
         if parser is None:
-            kept = await self._store.get_robots(origin)
+            kept = await engine.wait_for(self._store.get_robots(origin))
             parser = self._parse(kept.body if kept is not None else _NOTHING_ALLOWED)
             self.verdicts.keep_parser(origin, parser)
         return parser
@@ -158,7 +158,7 @@ class Robots:
             self._tell(origin, entry.host)
 
     async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:
-        config, known = self._config, await self._store.get_robots(origin)
+        config, known = self._config, await engine.wait_for(self._store.get_robots(origin))
         if known is not None and not cache.is_due(known, self._clock()):
             self.turns.pump.give_back(lease)  # another run or process asked already
             await self._use(origin, entry, known, None)
@@ -190,7 +190,7 @@ class Robots:
                     signal=_PARSED, robotparser=parser, request=answer.response.request
                 )
         try:
-            await self._store.put_robots(record)
+            await engine.wait_for(self._store.put_robots(record))
         except StoreUnavailable as error:
             logger.error("robots.txt of %s was not stored: %s", origin, error)
         self.verdicts.adopt(origin, entry, record, self._clock())

@@ -9,11 +9,10 @@ from scrapy_polite.policy import robots_cache as cache
 from scrapy_polite.policy.retry_after import retry_after
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import Ages, RobotsRecord
+from scrapy_polite.robots.lines import RobotsFile
 
 if TYPE_CHECKING:
     from scrapy.http import Response
-
-LIMIT_BYTES = 512_000  # of a file that are read; RFC 9309 section 2.5 asks for 500 KiB at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def record_of(
         now=now,
         fresh_for=fresh_for,
         status=answer.status or 0,
-        body=answer.response.body[:LIMIT_BYTES] if answer.response is not None else b"",
+        body=RobotsFile.read(answer.response.body).octets if answer.response is not None else b"",
         # A validator belongs to the resource that sent it, which after a hop is another one.
         etag=answer.header("ETag") if not answer.hops else None,
         last_modified=answer.header("Last-Modified") if not answer.hops else None,

@@ -3,8 +3,8 @@
 Every hop has the turn of its host: the first borrows the waiting page's, later ones wait at the
 gate.  The deadline counts the seconds on the wire of the whole chain, not our own waits.  The
 request is exempt from robots.txt itself, Offsite, HttpCache, Retry, Redirect, cookies and the dupe
-filter; identity, proxies and decompression of the crawl apply.  No more than the octets that count
-are read.
+filter, and from limits on the size of pages; identity, proxies and decompression of the crawl
+apply.  No more than the octets that count are read, and a file that lost some on the way is none.
 
 Source: RFC 9309 sections 2.3.1.2 and 2.5.
 """
@@ -22,8 +22,9 @@ from scrapy_polite.exceptions import CrawlStopping
 from scrapy_polite.policy.origin import origin_of, robots_url
 from scrapy_polite.policy.robots_access import Access, access_of, next_hop
 from scrapy_polite.policy.robots_cache import RobotsRecord
+from scrapy_polite.robots.lines import LIMIT_BYTES
 from scrapy_polite.runtime.lanes import ROBOTS_META
-from scrapy_polite.runtime.robots_answer import LIMIT_BYTES, Answer
+from scrapy_polite.runtime.robots_answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 PRIORITY = 1000  # that of Scrapy's own robots.txt requests
+DECODED_MAX_BYTES = 32 * LIMIT_BYTES  # of a compressed file; what grows more cannot be read
 _EXEMPT = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
@@ -39,6 +41,8 @@ _EXEMPT = {
     "dont_merge_cookies": True,
     "allow_offsite": True,
     "handle_httpstatus_all": True,
+    "download_fail_on_dataloss": True,
+    "download_maxsize": 0,  # a file that is too long is cut, not refused
 }
 _VALIDATORS = ("If-None-Match", "If-Modified-Since")
 _CREDENTIALS = ("Authorization", "Cookie")
@@ -128,6 +132,9 @@ class Cutter:
         """Count octets; signal handler."""
         if ROBOTS_META not in request.meta:
             return
+        if request not in self._got:
+            # The handler has looked by now, so this is for the decompression of the body alone.
+            request.meta["download_maxsize"] = DECODED_MAX_BYTES
         got = self._got[request] = self._got.get(request, 0) + len(data)
         if got > LIMIT_BYTES:
             del self._got[request]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
+from scrapy.utils.job import job_dir
 
 from scrapy_polite import config, engine
 from scrapy_polite.runtime import listing
@@ -24,7 +26,8 @@ from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
-from scrapy_polite.state.memory import MemoryStore
+from scrapy_polite.state.factory import make_store
+from scrapy_polite.state.protocol import StoreUnavailable
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -54,7 +57,9 @@ class Runtime:
         self.config = config.read(crawler.settings)
         self.clock = clock
         self.wall = wall
-        self.store: PolitenessStore = MemoryStore(clock)
+        self.store: PolitenessStore = make_store(
+            self.config.state, job_dir(crawler.settings), clock, self.config.redis_prefix
+        )
         self.lanes = Lanes(obey=self.config.obey_robots, grouping=grouping(self.config.group_by))
         self.robots = Robots(crawler, self.config, self.lanes, self.store, clock=clock, wall=wall)
         rules = self.config.rules
@@ -80,6 +85,7 @@ class Runtime:
         self.turns.subscribers.append(self.outage.turn_ended)
         self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Runtime:
@@ -95,6 +101,10 @@ class Runtime:
 
     def _spider_opened(self) -> None:
         engine.on_closing(self.crawler, self._stop)
+
+    async def _spider_closed(self) -> None:
+        with suppress(StoreUnavailable):
+            await engine.wait_for(self.store.close())
 
     def _stop(self) -> None:
         self.outage.stop()

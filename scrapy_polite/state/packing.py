@@ -59,21 +59,29 @@ def unpack(text: str, shift: float = 0.0) -> HostState:
         raise Unreadable(f"{text!r} is no state of a host: {error}") from None
 
 
+def moved(told: dict[str, Any], shift: float) -> dict[str, Any]:
+    """Return named values with their instants moved by *shift* seconds.
+
+    >>> moved({"failures": 2, "fresh_until_at": 60.0, "answered_at": None}, 1000.0)
+    {'failures': 2, 'fresh_until_at': 1060.0, 'answered_at': None}
+    """
+    return {
+        name: item + shift if name.endswith("_at") and item is not None else item
+        for name, item in told.items()
+    }
+
+
 def _told(value: HostState | Backoff, usual: HostState | Backoff, shift: float) -> dict[str, Any]:
     told = {}
     for field in fields(value):
         item, default = getattr(value, field.name), getattr(usual, field.name)
         if item != default:
-            if isinstance(item, Backoff):
-                item = _told(item, default, shift)
-            told[field.name] = item + shift if field.name.endswith("_at") else item
-    return told
+            told[field.name] = _told(item, default, shift) if isinstance(item, Backoff) else item
+    return moved(told, shift)
 
 
 def _heard(told: dict[str, Any], shift: float) -> dict[str, Any]:
     for name, item in told.items():
         if item is not None and not isinstance(item, (int, float)):
             raise ValueError(f"{name} is no number")
-        if name.endswith("_at"):
-            told[name] = item + shift
-    return told
+    return moved(told, shift)

@@ -5,8 +5,9 @@ What became of a case is what the server saw of its page, and what the spider wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from harness import Crawl, Site, Web, crawl_here
@@ -89,14 +90,18 @@ def moved(location: str, status: int = 302) -> dict[str, Any]:
     return {"status": status, "headers": {"Location": location}}
 
 
-def chain(hops: int, last: Page, status: int = 301) -> dict[str, Page]:
-    """Return pages that redirect so many times, from /robots.txt to /1, /2 and so on."""
-    steps: Sequence[str] = ["/robots.txt", *(f"/{number}" for number in range(1, hops + 1))]
-    links: dict[str, Page] = {
-        step: moved(following, status)
-        for step, following in zip(steps, steps[1:], strict=False)
+def chain(hops: int, last: Page, verdict: Verdict, *, status: int = 301, delay: float = 0) -> Case:
+    """Return a site that redirects so many times: from /robots.txt to /1, to /2 and so on.
+
+    Args:
+        delay: seconds before each redirect.
+    """
+    steps = ["/robots.txt", *(f"/{number}" for number in range(1, hops + 1))]
+    pages: dict[str, Page] = {
+        step: {**moved(onward, status), "delay": delay} for step, onward in pairwise(steps)
     }
-    return {**links, steps[-1]: last}
+    pages[steps[-1]] = last
+    return Case(pages.pop("/robots.txt"), verdict, pages)
 
 
 def _hosts() -> Iterator[str]:

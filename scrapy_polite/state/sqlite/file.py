@@ -26,77 +26,37 @@ from itertools import count
 from pathlib import Path
 
 from scrapy_polite.state.packing import Unreadable
-from scrapy_polite.state.protocol import StoreUnavailable
-from scrapy_polite.state.sqlite_time import Machine, Mark, ahead_of
+from scrapy_polite.state.sqlite import schema
+from scrapy_polite.state.sqlite.file_time import Machine
 
 logger = logging.getLogger(__name__)
 
-APPLICATION_ID = 0x504F4C49  # "POLI"
-VERSION = 1
-SCHEMA = (
-    """CREATE TABLE clock (           -- one row: the time of this file
-        one INTEGER PRIMARY KEY CHECK (one = 1),
-        boot_id TEXT NOT NULL,
-        ahead REAL NOT NULL,         -- file time - time since boot, in that boot
-        seen_at REAL NOT NULL,       -- last written to, in file time
-        wall_at REAL NOT NULL,       -- the same instant in epoch seconds
-        token INTEGER NOT NULL)      -- of the last lease""",
-    """CREATE TABLE hosts (           -- hosts that have something left to tell
-        host TEXT PRIMARY KEY,
-        due_at REAL NOT NULL,
-        forget_at REAL NOT NULL,     -- nothing is left to tell from then on
-        state TEXT NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE leases (          -- who has the turn of a host
-        host TEXT PRIMARY KEY,
-        token INTEGER NOT NULL,
-        process TEXT NOT NULL,       -- name of its sign of life
-        holder TEXT NOT NULL,        -- one crawl of that process
-        granted_at REAL NOT NULL,
-        renewed_at REAL NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE robots (          -- the last word of an origin on its robots.txt
-        origin TEXT PRIMARY KEY,
-        access TEXT NOT NULL,
-        status INTEGER,
-        answered_at REAL,
-        fresh_until_at REAL NOT NULL,
-        unreachable_since_at REAL,
-        failures INTEGER NOT NULL,
-        etag TEXT,
-        last_modified TEXT,
-        asked_at REAL NOT NULL,      -- when a crawl last wanted it
-        body BLOB NOT NULL)          -- zlib""",
-    f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {VERSION}",
-)
 # In the messages of SQLITE_CORRUPT and SQLITE_NOTADB, and where a table of ours is missing.
-_DAMAGED = ("malformed", "not a database", "no such table", "no such column")
+_DAMAGED = ("malformed", "not a database", "no such table")
 _POLL = 0.01  # seconds between looks at the folder's lock
-
-
-class NewerFile(StoreUnavailable, ValueError):
-    """A newer version of this package wrote the file."""
 
 
 class StateFile:
     """An open state file; it belongs to the thread that opened it.  Made by `open_file`.
 
     Args:
-        identity: device and inode of the file.
+        name: tells it from other files at its path.
         ahead: seconds from time since boot to file time.
     """
 
     def __init__(
-        self, db: sqlite3.Connection, path: Path, machine: Machine, ahead: float
+        self, db: sqlite3.Connection, path: Path, machine: Machine, name: str, ahead: float
     ) -> None:
         self.db = db
         self.path = path
-        self.identity = identity_of(path)
-        self.ahead = ahead
+        self.name = name
         self._machine = machine
+        self._ahead = ahead
+        self._inode = _inode_of(path)
 
     def now(self) -> float:
         """Return the instant in file time."""
-        return self._machine.uptime() + self.ahead
+        return self._machine.uptime() + self._ahead
 
     def write(self) -> sqlite3.Connection:
         """Begin a transaction that writes; use it in a `with` statement, which ends it."""
@@ -112,7 +72,7 @@ class StateFile:
 
     def is_current(self) -> bool:
         """Return whether the file still stands at its path."""
-        return self.identity is not None and identity_of(self.path) == self.identity
+        return self._inode is not None and _inode_of(self.path) == self._inode
 
     def close(self) -> None:
         """Let go of the file."""
@@ -155,82 +115,31 @@ def is_damage(error: Exception) -> bool:
     )
 
 
-def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file, None where there is none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def is_ours(db: sqlite3.Connection) -> bool:
-    """Return whether a file is ours, False where it is empty.
-
-    Raises:
-        NewerFile: a newer version wrote it.
-        Unreadable: it is somebody else's.
-    """
-    [[owner]] = db.execute("PRAGMA application_id")
-    [[version]] = db.execute("PRAGMA user_version")
-    [[tables]] = db.execute("SELECT count(*) FROM sqlite_master")
-    if owner == APPLICATION_ID and version > VERSION:
-        raise NewerFile(
-            f"The state file has version {version} and this scrapy_polite reads {VERSION}: "
-            "upgrade scrapy_polite, or choose another path."
-        )
-    if owner == APPLICATION_ID and version == VERSION:
-        return True
-    if tables or owner or version:
-        raise Unreadable("it is the database of another program")
-    return False
-
-
-def mark_of(db: sqlite3.Connection) -> Mark:
-    """Return when a file of ours was last written to."""
-    row = db.execute("SELECT boot_id, ahead, seen_at, wall_at FROM clock").fetchone()
-    if row is None:
-        raise Unreadable("its clock is missing")
-    return Mark(*row)
-
-
 def _open(path: Path, machine: Machine, timeout: float) -> StateFile:
-    if identity_of(path) is None:
+    if _inode_of(path) is None:
         _unlink_logs(path)  # of a file that was deleted: they would be taken for the new one's
     db = sqlite3.connect(path, timeout=timeout, isolation_level=None)
     try:
-        ours = is_ours(db)  # before anything is changed
+        is_ours = schema.is_ours(db, path)  # before anything is changed
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("BEGIN IMMEDIATE")
         with db:
-            ahead = _begin_time(db, machine) if ours else _make(db, machine)
-        return StateFile(db, path, machine, ahead)
+            if not is_ours:
+                schema.make(db, machine)
+            name, ahead = schema.go_on(db, machine)
+        return StateFile(db, path, machine, name, ahead)
     except BaseException:
         db.close()
         raise
 
 
-def _make(db: sqlite3.Connection, machine: Machine) -> float:
-    for statement in SCHEMA:
-        db.execute(statement)
-    ahead, wall = ahead_of(None, machine), machine.wall()
-    now = machine.uptime() + ahead
-    # Leases of a file that was lost must not be taken for leases of this one.
-    token = int(wall * 1000)
-    clock = (machine.boot_id(), ahead, now, wall, token)
-    db.execute("INSERT INTO clock VALUES (1, ?, ?, ?, ?, ?)", clock)
-    return ahead
-
-
-def _begin_time(db: sqlite3.Connection, machine: Machine) -> float:
-    ahead = ahead_of(mark_of(db), machine)
-    now = machine.uptime() + ahead
-    db.execute(
-        "UPDATE clock SET boot_id = ?, ahead = ?, seen_at = max(seen_at, ?), wall_at = ?",
-        (machine.boot_id(), ahead, now, machine.wall()),
-    )
-    return ahead
+def _inode_of(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _move_away(path: Path, damage: Exception) -> None:

@@ -28,7 +28,8 @@ class Worker:
 
     def run(self, work: Callable[[], T]) -> Deferred[T]:
         """Do some work in the thread; the Deferred fires in this one."""
-        in_main_thread, told = _main_thread(), Deferred[T]()
+        in_main_thread = _main_thread()
+        told: Deferred[T] = Deferred()
 
         def hand_over(done: Future[T]) -> None:
             with contextlib.suppress(RuntimeError):  # the loop was closed: nobody listens

@@ -19,17 +19,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from scrapy_polite.policy.backoff import QUIET, Backoff
+from scrapy_polite.policy.backoff import MEMORY, Backoff
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.state.memory import LEASED, NOT_DUE
 from scrapy_polite.state.packing import pack, unpack
 from scrapy_polite.state.protocol import Acquired, Lease
-from scrapy_polite.state.sqlite_alive import is_alive
-from scrapy_polite.state.sqlite_file import StateFile
+from scrapy_polite.state.sqlite.alive import is_alive
+from scrapy_polite.state.sqlite.file import StateFile
 
 LEASED_WAIT = 1.0  # seconds until a host that somebody else has is asked for again
 SWEEP_EVERY = 1024  # releases between looks for rows to drop
 _CALM = Backoff()
+_FRESH = HostState()
 
 _LOOK = """
     SELECT coalesce(due_at, 0.0), coalesce(state, ''), process, granted_at, renewed_at
@@ -81,6 +82,19 @@ class Holder(NamedTuple):
     name: str
 
 
+class End(NamedTuple):
+    """The end of a turn.
+
+    Args:
+        due_at: from when on the host may be asked again; None when the turn was not used.
+        state: what to remember of the host.
+    """
+
+    lease: Lease
+    due_at: float | None = None
+    state: HostState = _FRESH
+
+
 class _Moment(NamedTuple):
     now: float  # in file time
     shift: float  # from the holder's clock to file time
@@ -95,16 +109,26 @@ class _Row(NamedTuple):
 
 
 class Hosts:
-    """The hosts of an open file; instants that go in and out are in the holder's own clock."""
+    """The hosts of an open file; instants that go in and out are in the holder's own clock.
+
+    Args:
+        held: the leases of the holder by host and token, kept up to date here.
+    """
 
     def __init__(
-        self, file: StateFile, holder: Holder, rules: LeaseRules, clock: Callable[[], float]
+        self,
+        file: StateFile,
+        holder: Holder,
+        rules: LeaseRules,
+        clock: Callable[[], float],
+        held: dict[tuple[str, int], Lease],
     ) -> None:
         self._file = file
         self._holder = holder
         self._rules = rules
         self._clock = clock
-        self._releases = 0
+        self._held = held
+        self._ends = 0
 
     def acquire(self, hosts: Sequence[str], limit: int) -> Acquired:
         """Lease at most *limit* of the hosts that are due."""
@@ -126,6 +150,7 @@ class Hosts:
                     acquired.waits[host] = (0.0, NOT_DUE)
             if acquired.leases:
                 self._file.mark(moment.now, token)
+        self._held.update(((lease.host, lease.token), lease) for lease in acquired.leases)
         return acquired
 
     def renew(self, leases: Sequence[Lease]) -> list[Lease | None]:
@@ -137,50 +162,46 @@ class Hosts:
                 for lease in leases
             ]
 
-    def release(self, lease: Lease, delay: float, state: HostState) -> bool:
-        """End a turn; a stale lease only pushes the next one back."""
+    def end(self, ends: Sequence[End]) -> list[bool]:
+        """End turns; False for each stale lease, which only pushes the next turn back."""
         with self._file.write() as db:
             moment = self._moment()
-            due_at = moment.now + delay
-            if not db.execute(_DROP, (lease.host, lease.token)).rowcount:
-                db.execute(_PUSH, (lease.host, due_at, due_at))
-                return False
-            forget_at = due_at if state.backoff == _CALM else due_at + QUIET
-            db.execute(_DONE, (lease.host, due_at, forget_at, pack(state, moment.shift)))
-            self._releases += 1
-            if self._releases % SWEEP_EVERY == 0:
+            ended = [self._end(db, end, moment.shift) for end in ends]
+            self._ends += len(ends)
+            if self._ends >= SWEEP_EVERY:
+                self._ends = 0
                 _sweep(db, moment.now)
-        return True
+        for end in ends:
+            self._held.pop((end.lease.host, end.lease.token), None)
+        return ended
 
-    def give_back(self, leases: Sequence[Lease]) -> None:
-        """End turns that were not used."""
-        with self._file.write() as db:
-            db.executemany(_DROP, [(lease.host, lease.token) for lease in leases])
-
-    def reclaim(self, leases: Sequence[Lease]) -> None:
-        """Enter leases in hand into a file that was begun anew; others may have been faster."""
-        if not leases:
+    def reclaim(self) -> None:
+        """Enter the leases in hand into a file that was begun anew; others may have been faster."""
+        if not self._held:
             return
         with self._file.write() as db:
             moment = self._moment()
-            for lease in leases:
-                granted_at = lease.granted_at + moment.shift
-                db.execute(
-                    _RECLAIM, (lease.host, lease.token, *self._holder, granted_at, moment.now)
-                )
-            [[token]] = db.execute("SELECT token FROM clock")
-            self._file.mark(moment.now, max(token, *(lease.token for lease in leases)))
+            for host, token in self._held:
+                granted_at = self._held[host, token].granted_at + moment.shift
+                db.execute(_RECLAIM, (host, token, *self._holder, granted_at, moment.now))
+            [[token]] = db.execute("SELECT max(token, (SELECT max(token) FROM leases)) FROM clock")
+            self._file.mark(moment.now, token)
 
     def leave(self) -> None:
-        """End all leases of this holder, and drop what has nothing left to tell."""
+        """End all turns of this holder as if their fetches had lasted until now."""
         with self._file.write() as db:
             now = self._file.now()
             held = db.execute(
-                "SELECT host, granted_at FROM leases WHERE (process, holder) = (?, ?)", self._holder
+                "SELECT host, granted_at FROM leases WHERE process = ? AND holder = ?", self._holder
             )
             for host, granted_at in held.fetchall():
                 self._free(db, host, granted_at, now)
-            _sweep(db, now)
+        self._held.clear()
+
+    def sweep(self) -> None:
+        """Drop the hosts that have nothing left to tell."""
+        with self._file.write() as db:
+            _sweep(db, self._file.now())
 
     def _moment(self) -> _Moment:
         now = self._file.now()
@@ -202,6 +223,16 @@ class Hosts:
     ) -> Lease:
         db.execute(_GRANT, (host, token, *self._holder, moment.now, moment.now))
         return Lease(host, token, moment.now - moment.shift, unpack(state, -moment.shift))
+
+    def _end(self, db: sqlite3.Connection, end: End, shift: float) -> bool:
+        lease, state = end.lease, end.state
+        ours = db.execute(_DROP, (lease.host, lease.token)).rowcount > 0
+        if end.due_at is not None:
+            due_at = end.due_at + shift
+            forget_at = due_at if state.backoff == _CALM else due_at + MEMORY
+            told = (due_at, forget_at, pack(state, shift)) if ours else (due_at, due_at)
+            db.execute(_DONE if ours else _PUSH, (lease.host, *told))
+        return ours
 
     def _free(self, db: sqlite3.Connection, host: str, granted_at: float, now: float) -> None:
         due_at = now + self._rules.charge(max(now - granted_at, 0.0))

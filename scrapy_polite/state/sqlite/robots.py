@@ -2,29 +2,30 @@
 
 Rules:
 
-- Bodies are compressed.  Instants on disk are in file time, see `sqlite_time`.
+- Bodies are compressed.  Instants on disk are in file time, see `file_time`.
 - Records that no crawl asked for in 60 days go; beyond the bounds the oldest answers go first.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.memory import ROBOTS_KEPT
-from scrapy_polite.state.packing import Unreadable
-from scrapy_polite.state.sqlite_file import StateFile
+from scrapy_polite.state.packing import Unreadable, moved
+from scrapy_polite.state.sqlite.file import StateFile
 
 TIDY_EVERY = 1024  # records written between looks for ones to drop
 _DAY = 86400.0  # seconds
 
-COLUMNS = """origin, access, body, answered_at, fresh_until_at, etag, last_modified,
-    unreachable_since_at, failures, status"""
+_FIELDS = tuple(field.name for field in fields(RobotsRecord))
+COLUMNS = ", ".join(_FIELDS)
 _GET = f"SELECT asked_at, {COLUMNS} FROM robots WHERE origin = ?"
-_PUT = f"INSERT OR REPLACE INTO robots ({COLUMNS}, asked_at) VALUES (?{', ?' * 10})"
+_PUT = f"INSERT OR REPLACE INTO robots VALUES (:{', :'.join(_FIELDS)}, :asked_at)"
 _SIZE = "SELECT count(*), coalesce(sum(length(body)), 0), coalesce(min(asked_at), 0) FROM robots"
 _DROP = """
     DELETE FROM robots WHERE asked_at < :unasked_since OR rowid IN (
@@ -34,11 +35,6 @@ _DROP = """
                 ORDER BY coalesce(answered_at, unreachable_since_at) DESC, rowid DESC
                 ROWS UNBOUNDED PRECEDING))
         WHERE rows > :rows OR size > :size)"""
-
-Row = tuple[
-    str, str, bytes, float | None, float, str | None, str | None, float | None, int, int | None
-]
-"""COLUMNS of a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +74,12 @@ class RobotsTable:
 
     def put(self, record: RobotsRecord) -> None:
         """Keep an origin's record."""
-        body = zlib.compress(record.body) if record.body else b""
+        told = {name: getattr(record, name) for name in _FIELDS}
+        told["access"] = record.access.value
+        told["body"] = zlib.compress(record.body) if record.body else b""
         with self._file.write() as db:
             now = self._file.now()
-            db.execute(_PUT, (*_row_of(record, body, now - self._clock()), now))
+            db.execute(_PUT, moved(told, now - self._clock()) | {"asked_at": now})
         self._puts += 1
         if self._puts % TIDY_EVERY == 0:
             self.tidy()
@@ -95,46 +93,16 @@ class RobotsTable:
             db.execute(_DROP, limits)
 
 
-def record_of(row: Row, shift: float) -> RobotsRecord:
+def record_of(row: Sequence[Any], shift: float) -> RobotsRecord:
     """Return the record that COLUMNS hold, its instants moved by *shift* seconds.
 
     Raises:
         Unreadable: they hold none.
     """
-    origin, access, body, answered_at, fresh_until_at, etag, modified, since_at, failures, status = (
-        row
-    )
+    told = dict(zip(_FIELDS, row, strict=True))
     try:
-        return RobotsRecord(
-            origin,
-            Access(access),
-            zlib.decompress(body) if body else b"",
-            _moved(answered_at, shift),
-            fresh_until_at + shift,
-            etag,
-            modified,
-            _moved(since_at, shift),
-            failures,
-            status,
-        )
+        told["access"] = Access(told["access"])
+        told["body"] = zlib.decompress(told["body"]) if told["body"] else b""
+        return RobotsRecord(**moved(told, shift))
     except (TypeError, ValueError, zlib.error) as error:
-        raise Unreadable(f"the record of {origin} is no robots record: {error}") from None
-
-
-def _row_of(record: RobotsRecord, body: bytes, shift: float) -> Row:
-    return (
-        record.origin,
-        record.access.value,
-        body,
-        _moved(record.answered_at, shift),
-        record.fresh_until_at + shift,
-        record.etag,
-        record.last_modified,
-        _moved(record.unreachable_since_at, shift),
-        record.failures,
-        record.status,
-    )
-
-
-def _moved(instant: float | None, shift: float) -> float | None:
-    return None if instant is None else instant + shift
+        raise Unreadable(f"the record of {row[0]} is no robots record: {error}") from None
