@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.core.downloader import Downloader
 from twisted.internet.defer import Deferred
 
+from scrapy_polite.runtime.robots_fetch import checked
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -41,4 +42,5 @@ class PoliteDownloader(Downloader):
     def _left(self, result: Any, request: Request) -> Any:
         self.idle.discard(request)
         self._runtime.turns.done(request)
-        return result
+        # A request in the place of ours would wait for the very verdict that waits for it.
+        return checked(request, result) if self._runtime.robots.is_robots(request) else result

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.pqueues import QueueProtocol
 
 logger = logging.getLogger(__name__)
+_NAMED = 10  # requests that cannot be serialised are named, up to so many
 
 
 class PolitePriorityQueue:
@@ -53,6 +54,7 @@ class PolitePriorityQueue:
         self._start_queue_class = start_queue_cls
         self._key = key
         self._length = 0
+        self._unserialisable = 0
         runtime = Runtime.of(crawler)
         self._lanes = runtime.lanes
         self._pages = runtime.pages
@@ -81,7 +83,11 @@ class PolitePriorityQueue:
         queue = self.lanes.get(lane)
         if queue is None:
             queue = self._lane_queue(lane)
-        queue.push(request)  # raises ValueError when it cannot be serialised
+        try:
+            queue.push(request)
+        except ValueError as error:  # the scheduler keeps it in memory and counts it
+            self._tell_unserialisable(request, error)
+            raise
         self.lanes[lane] = queue
         self._length += 1
         self._pages.pushed(host, lane)
@@ -128,6 +134,13 @@ class PolitePriorityQueue:
 
     def __len__(self) -> int:
         return self._length
+
+    def _tell_unserialisable(self, request: Request, error: ValueError) -> None:
+        self._unserialisable += 1
+        if self._unserialisable <= _NAMED:
+            logger.warning("%s cannot be kept on disk, a stop loses it: %s", request, error)
+        if self._unserialisable == _NAMED:
+            logger.warning("Further such requests are counted as scheduler/unserializable only")
 
     def _resume_all(self) -> None:
         """Queue what an earlier run left, however it ended: what is on disk counts, no index."""

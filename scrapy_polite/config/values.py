@@ -80,7 +80,8 @@ def choice(name: str, value: object, choices: tuple[str, ...]) -> str:
         ValueError: it is none of them.
     """
     if value not in choices:
-        raise _error(name, value, " or ".join(map(repr, choices)))
+        *most, last = map(repr, choices)
+        raise _error(name, value, f"{', '.join(most)} or {last}")
     return str(value)
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -22,6 +22,7 @@ from scrapy_polite.config import Config
 from scrapy_polite.exceptions import CrawlStopping, RobotsUnreachable
 from scrapy_polite.frontier.hosts import NEVER, Openness
 from scrapy_polite.policy import robots_cache as cache
+from scrapy_polite.policy.origin import robots_url
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord, Standing
 from scrapy_polite.runtime import robots_fetch
@@ -31,7 +32,6 @@ from scrapy_polite.runtime.verdicts import Entry, Verdicts
 from scrapy_polite.state.protocol import Lease, PolitenessStore, StoreUnavailable
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
 
@@ -158,7 +158,12 @@ class Robots:
             self._tell(origin, entry.host)
 
     async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:
-        config, known = self._config, await engine.wait_for(self._store.get_robots(origin))
+        config = self._config
+        try:
+            known = await engine.wait_for(self._store.get_robots(origin))
+        except Exception:
+            self.turns.pump.give_back(lease)
+            raise
         if known is not None and not cache.is_due(known, self._clock()):
             self.turns.pump.give_back(lease)  # another run or process asked already
             await self._use(origin, entry, known, None)
@@ -171,7 +176,7 @@ class Robots:
             forbidden=config.robots_forbidden,
             begin=lambda request: self.turns.lend(request, lease),
         )
-        self._count(answer)
+        self._count(origin, answer)
         record = record_of(
             answer, origin, known, now=self._clock(), wall=self._wall(), ages=config.ages
         )
@@ -186,8 +191,9 @@ class Robots:
             self.verdicts.keep_parser(origin, parser)
             self._hear_crawl_delay(origin, entry, parser)
             if answer is not None and answer.response is not None and _PARSED is not None:
+                # After a redirect too, the rules are those of the origin first asked.
                 await self._crawler.signals.send_catch_log_async(
-                    signal=_PARSED, robotparser=parser, request=answer.response.request
+                    signal=_PARSED, robotparser=parser, request=Request(robots_url(origin))
                 )
         try:
             await engine.wait_for(self._store.put_robots(record))
@@ -227,7 +233,7 @@ class Robots:
         for told in self.verdicts.clear_waiting():
             told.errback(CrawlStopping("The crawl stops"))
 
-    def _count(self, answer: Answer) -> None:
+    def _count(self, origin: str, answer: Answer) -> None:
         count = self._crawler.stats.inc_value
         count("robotstxt/request_count")
         count(stats.ROBOTS_ACCESS.format(access=answer.access.value))
@@ -236,3 +242,5 @@ class Robots:
             count(f"robotstxt/response_status_count/{answer.status}")
         elif answer.error is not None:
             count(f"robotstxt/exception_count/{type(answer.error)}")
+        if answer.error is not None:
+            logger.info("robots.txt of %s could not be read: %r", origin, answer.error)

@@ -11,7 +11,7 @@ Source: RFC 9309 sections 2.3.1.2 and 2.5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy import Request
 from scrapy.exceptions import StopDownload
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+T = TypeVar("T")
 PRIORITY = 1000  # that of Scrapy's own robots.txt requests
 DECODED_MAX_BYTES = 32 * LIMIT_BYTES  # of a compressed file; what grows more cannot be read
 _EXEMPT = {
@@ -46,6 +47,10 @@ _EXEMPT = {
 }
 _VALIDATORS = ("If-None-Match", "If-Modified-Since")
 _CREDENTIALS = ("Authorization", "Cookie")
+
+
+class Misdirected(Exception):
+    """A middleware of the user's had something else fetched than the robots.txt asked for."""
 
 
 async def fetch(
@@ -75,7 +80,7 @@ async def fetch(
     while True:
         hops = len(seen) - 1
         try:
-            response = await crawler.engine.download_async(request)
+            response = checked(request, await crawler.engine.download_async(request))
         except CrawlStopping:
             raise
         except Exception as error:
@@ -113,6 +118,18 @@ def _request(
         dont_filter=True,
         callback=NO_CALLBACK,
     )
+
+
+def checked(request: Request, result: T) -> T:
+    """Return what came of one of our requests, a response or a request in its place.
+
+    Raises:
+        Misdirected: it is about something else.
+    """
+    is_other = isinstance(result, Request) and ROBOTS_META not in result.meta
+    if is_other or getattr(result, "url", request.url) != request.url:
+        raise Misdirected(f"A middleware made {result} of {request}")
+    return result
 
 
 def strip_credentials(request: Request) -> None:

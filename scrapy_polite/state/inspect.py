@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,8 +84,13 @@ def robots(path: str | os.PathLike[str], origin: str | None = None) -> Iterator[
             yield record_of(row, -now)
 
 
-def forget(path: str | os.PathLike[str], host: str) -> bool:
+def forget(
+    path: str | os.PathLike[str], host: str, *, group: Callable[[str], str | None] = host_of
+) -> bool:
     """Forget what is known of a host: its clock, its state and the robots records of its origins.
+
+    Args:
+        group: URL -> host key, as the crawls group hosts.
 
     Returns:
         False when nothing was known.
@@ -97,14 +102,11 @@ def forget(path: str | os.PathLike[str], host: str) -> bool:
     with _opened(path) as (db, _):
         db.execute("BEGIN IMMEDIATE")
         with db:
-            origins = [row for row in db.execute("SELECT origin FROM robots") if _is_of(row, host)]
+            rows = db.execute("SELECT origin FROM robots").fetchall()
+            origins = [(origin,) for (origin,) in rows if group(origin + "/") == host]
             forgotten = db.execute("DELETE FROM hosts WHERE host = ?", (host,)).rowcount
             db.executemany("DELETE FROM robots WHERE origin = ?", origins)
         return bool(forgotten or origins)
-
-
-def _is_of(row: tuple[str], host: str) -> bool:
-    return host_of(row[0] + "/") == host
 
 
 def _known_host(

@@ -93,7 +93,7 @@ async def test_rfc9309_2_4_freshness(web: Web) -> None:
         for site in sites.values()
         for number, path in enumerate(paths)
     ]
-    settings = {**MANY, "POLITE_ROBOTS_MIN_AGE": 0, "POLITE_MIN_DELAY": 0.6}
+    settings = {**MANY, "POLITE_ROBOTS_MIN_AGE": 0, "POLITE_MIN_DELAY": 0.4}
     run = await crawl_here(web, asked, settings)
     fetches = {name: robots_fetches(run.arrivals, site.host) for name, site in sites.items()}
     sent = {

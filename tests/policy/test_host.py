@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -196,7 +197,7 @@ def test_a_rate_limited_site_refuses_while_we_learn_and_then_no_more(
     """In twelve hours a site refuses at most once a window, a few times, and then never."""
     refused_at, delays = crawl(site, with_floor(floor), hours=12)
     assert 1 <= len(refused_at) <= most
-    assert all(b - a >= 60.0 for a, b in zip(refused_at, refused_at[1:], strict=False))
+    assert all(b - a >= 60.0 for a, b in pairwise(refused_at))
     learnt = [delay for at, delay in delays if at > refused_at[-1] + 60.0]
     assert learnt == sorted(learnt, reverse=True), "no sawtooth"
     assert need * 0.95 <= learnt[-1] <= need * MARGIN**2

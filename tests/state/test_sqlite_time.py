@@ -38,7 +38,6 @@ CASES = {
     "100 s later": Later(WALL + 100, UPTIME + 100, "first", 500),
     "clock set forward": Later(WALL + DAY, UPTIME + 100, "first", 500),
     "clock set back": Later(WALL - DAY, UPTIME + 100, "first", 500),
-    "suspended for 100 s": Later(WALL + 110, UPTIME + 110, "first", 490),
     "rebooted": Later(WALL + 100, 30, "second", 500),
     "rebooted, a day off": Later(WALL + DAY, 30, "second", 0),
     "rebooted, clock set back": Later(WALL - DAY, 30, "second", 570),

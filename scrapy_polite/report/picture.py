@@ -1,0 +1,71 @@
+"""The rows of the timeline: what each host was doing when, for page and PNG alike.
+
+The busiest hosts come first.  There are at most `SPANS_MAX` spans; when they are used up, the other
+hosts have no row, and the picture says how many.  A wait is drawn until the next fetch of its host
+or until it is over, and nothing after the last event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scrapy_polite.report.tally import SPANS, History
+
+SPANS_MAX = 150_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One host.
+
+    Args:
+        spans: start in milliseconds, length in milliseconds and number of `SPANS`, one after the
+            other, by start.
+    """
+
+    host: str
+    spans: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The rows of the busiest hosts.
+
+    Args:
+        seconds: how long the crawl took.
+        kinds: what the numbers of the spans mean.
+        left_out: hosts without a row.
+    """
+
+    seconds: float
+    kinds: tuple[str, ...] = SPANS
+    rows: tuple[Row, ...] = ()
+    left_out: int = 0
+
+
+def picture(
+    histories: Iterable[History], seconds: float, *, spans_max: int = SPANS_MAX
+) -> Picture:
+    """Return the picture of these hosts, of which the first count most."""
+    rows, free, left_out = list[Row](), spans_max, 0
+    for history in histories:
+        spans = _spans(history, seconds)
+        free -= len(spans) // 3
+        if free < 0:
+            left_out += 1
+        else:
+            rows.append(Row(history.host, spans))
+    return Picture(seconds, rows=tuple(rows), left_out=left_out)
+
+
+def _spans(history: History, seconds: float) -> tuple[int, ...]:
+    found = list(history.every_span())
+    if history.parked_until_at is not None:
+        since_at = max((start_at for start_at, _, _ in found), default=seconds)
+        found.append((since_at, seconds, SPANS.index("parked")))
+    numbers: list[int] = []
+    for start_at, end_at, code in sorted(found):
+        start, end = round(start_at * 1000), round(min(end_at, seconds) * 1000)
+        numbers += (start, max(end - start, 0), code)
+    return tuple(numbers)

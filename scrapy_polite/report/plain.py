@@ -1,0 +1,123 @@
+"""Frozen dataclasses to JSON values and back.
+
+- A field that has its default is left out, so that lines stay short and fields can be added.
+- Reading skips fields that it does not know, and takes nothing that has the wrong type: numbers are
+  finite, text is text.
+- Fields are bool, int, float, str, one of them or None, other such dataclasses, and tuples and
+  dicts (with text keys) of those.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import lru_cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+Read = Callable[[Any], Any]
+_HUGE = 1e15  # no instant, duration or count that we write is anywhere near
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if type(value) in _SIMPLE:
+        return value
+    if is_dataclass(value):
+        return {
+            name: item if type(item) in _SIMPLE else to_plain(item)
+            for name, default in _defaults(type(value))
+            if (item := getattr(value, name)) != default
+        }
+    if isinstance(value, (tuple, list)):
+        return [to_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: to_plain(item) for key, item in value.items()}
+    return value
+
+
+def from_plain(cls: type[T], data: object) -> T:
+    """Return the dataclass that a JSON object describes.
+
+    Raises:
+        ValueError: a field is missing, or has the wrong type.
+    """
+    if not isinstance(data, dict):
+        raise ValueError(f"{cls.__name__} is no object")
+    found = {}
+    for name, read in _readers(cls):
+        if name in data:
+            try:
+                found[name] = read(data[name])
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{cls.__name__}.{name}: {error}") from None
+    try:
+        return cls(**found)
+    except TypeError:
+        needed = {name for name, default in _defaults(cls) if default is MISSING}
+        missing = ", ".join(sorted(needed - set(found)))
+        raise ValueError(f"{cls.__name__} lacks {missing}") from None
+
+
+@lru_cache(maxsize=None)
+def _defaults(cls: type[Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((field.name, _default(field)) for field in fields(cls))
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+@lru_cache(maxsize=None)
+def _readers(cls: type[Any]) -> tuple[tuple[str, Read], ...]:
+    hints = get_type_hints(cls)
+    return tuple((field.name, _reader(hints[field.name])) for field in fields(cls))
+
+
+def _reader(hint: Any) -> Read:
+    """Return what turns a JSON value into a value of a type, or raises ValueError."""
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is types.UnionType:
+        [read] = [_reader(kind) for kind in inner if kind is not types.NoneType]
+        return lambda value: None if value is None else read(value)
+    if origin is tuple:
+        read_item = _reader(inner[0])
+        return lambda value: tuple(map(read_item, _checked(value, list)))
+    if origin is dict:
+        read_value = _reader(inner[1])
+        return lambda value: {
+            _text(key): read_value(item) for key, item in _checked(value, dict).items()
+        }
+    return lambda value: from_plain(hint, value)
+
+
+def _checked(value: Any, kind: type[Any]) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{value!r:.80} is no {kind.__name__}")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_HUGE < value < _HUGE:
+        raise ValueError(f"{value!r:.80} is no number")
+    return float(value)
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -_HUGE < value < _HUGE:
+        raise ValueError(f"{value!r:.80} is no whole number")
+    return value
+
+
+def _text(value: Any) -> str:
+    return str(_checked(value, str))
+
+
+def _truth(value: Any) -> bool:
+    return bool(_checked(value, bool))
+
+
+_SIMPLE: dict[Any, Read] = {float: _number, int: _integer, str: _text, bool: _truth}

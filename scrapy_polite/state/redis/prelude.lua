@@ -1,0 +1,49 @@
+-- What every script but enter.lua begins with.
+-- KEYS[1]: the epoch.  ARGV: its id as the caller knows it; the time, '' for the server's own;
+-- holder, ttl, heartbeat; seconds to keep a turn.
+--
+-- An epoch is the time in which nothing was lost.  Another run of the server, or lost data, is
+-- another epoch: whoever meets it enters it first, with what he holds (enter.lua, register.lua).
+local clock = redis.call('TIME')
+local now = tonumber(ARGV[2]) or clock[1] + clock[2] / 1000000
+local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local epoch = redis.call('HMGET', KEYS[1],
+    'id', 'run_id', 'closed_until', 'token', 'heard', 'awake')
+if epoch[1] ~= ARGV[1] or epoch[2] ~= run_id then
+    return {'moved'}
+end
+
+local LONGEST = 4102444800  -- seconds; the most that a key is kept, whatever was asked for
+local EPOCH_KEPT = 5184000  -- seconds
+local holder, ttl, heartbeat = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local turn_kept = tonumber(ARGV[6])
+local last_token = tonumber(epoch[4] or 0)
+local closed = tonumber(epoch[3]) - now  -- seconds for which nothing is granted
+
+local function text(number)
+    return string.format('%.6f', number)
+end
+
+-- Has a key kept for so many seconds at the least.
+local function keep(key, seconds)
+    local wanted = math.ceil(math.min(seconds, LONGEST) * 1000)
+    if redis.call('PTTL', key) < wanted then
+        redis.call('PEXPIRE', key, wanted)
+    end
+end
+
+local function write_token(token)
+    redis.call('HSET', KEYS[1], 'token', string.format('%.0f', token))
+end
+
+-- When nobody was heard for two heartbeats, nobody could be: the server slept, or its network did.
+-- Then all holders have two heartbeats to show themselves before the turn of one lapses.
+local heard, awake = tonumber(epoch[5] or 0), tonumber(epoch[6] or 0)
+if now - heard > 2 * heartbeat then
+    awake = now
+    redis.call('HSET', KEYS[1], 'awake', text(now))
+end
+if now - heard > heartbeat / 5 then
+    redis.call('HSET', KEYS[1], 'heard', text(now))
+    redis.call('EXPIRE', KEYS[1], EPOCH_KEPT)
+end

@@ -1,0 +1,85 @@
+"""Components that users bring along; crawls name them by path, so that any process can load them.
+
+What they do to which host or path is in the setting USERS_PARTS.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy import Request, signals
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+DONE = "users_part_done"  # in the meta of requests that were returned
+
+
+class Middleware:
+    """A downloader middleware that answers, drops, repeats or rewrites requests.
+
+    USERS_PARTS maps hosts, or hosts with a path, to what is done to their requests.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._tricks: dict[str, str] = crawler.settings.getdict("USERS_PARTS")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Middleware:
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> Request | Response | None:
+        parts = urlsplit(request.url)
+        trick = self._tricks.get(f"{parts.hostname}{parts.path}")
+        trick = trick or self._tricks.get(parts.hostname or "")
+        return getattr(self, f"_{trick}")(request) if trick else None
+
+    def _answer(self, request: Request) -> Response:
+        return HtmlResponse(request.url, body=b"mine")
+
+    def _answer_for_another(self, request: Request) -> Response:
+        return HtmlResponse(request.url + "?other", body=b"User-agent: *\nAllow: /\n")
+
+    def _drop(self, request: Request) -> None:
+        raise IgnoreRequest("I do not want it")
+
+    def _fail(self, request: Request) -> None:
+        raise ValueError("I am broken")
+
+    def _repeat(self, request: Request) -> Request | None:
+        if request.meta.get(DONE):
+            return None
+        return request.replace(meta={**request.meta, DONE: True}, dont_filter=True)
+
+    def _rewrite(self, request: Request) -> Request | None:
+        if request.meta.get(DONE):
+            return None
+        url = request.url.replace("/robots.txt", "/mine").replace("/page", "/instead")
+        return request.replace(url=url, meta={**request.meta, DONE: True}, dont_filter=True)
+
+    def _make_new(self, request: Request) -> Request | None:
+        if request.url.endswith("/mine"):
+            return None
+        return Request(request.url.replace("/robots.txt", "/mine"), dont_filter=True)
+
+
+class Listener:
+    """An extension that counts the robots_parsed signals whose parser it can use."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = crawler.stats
+        if hasattr(signals, "robots_parsed"):
+            crawler.signals.connect(self._parsed, signals.robots_parsed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Listener:
+        return cls(crawler)
+
+    def _parsed(self, robotparser: object, request: Request) -> None:
+        allowed = robotparser.allowed(  # type: ignore[attr-defined]
+            request.url.replace("/robots.txt", "/private/page"), "HarnessBot"
+        )
+        self._stats.inc_value(f"heard/{'allowed' if allowed else 'forbidden'}")
