@@ -1,9 +1,9 @@
 """What the pack costs: an unthrottled crawl with and without it, in turns.
 
 All waits are switched off (factor, floor and jitter 0), so what is left is the work per page.
-robots.txt is obeyed by both.  Of each side the best round counts, for other work on the machine only
-ever slows a round down.  Prints pages per second of CPU and of wall time, and the pack's share of
-stock Scrapy's; the aim is 0.8 at the least.
+robots.txt is obeyed by both.  Of each side the best round counts, for other work on the machine
+only ever slows a round down.  Prints pages per second of CPU and of wall time, and the pack's share
+of stock Scrapy's; the aim is 0.8 at the least.
 
     python benchmarks/overhead.py [--hosts 200] [--pages 15] [--rounds 4]
 """

@@ -89,6 +89,18 @@ def in_progress(crawler: Crawler, request: Request) -> bool:
     return bool(engine and engine._slot and request in engine._slot.inprogress)
 
 
+def flush_seen(crawler: Crawler) -> None:
+    """Have the dupe filter's file on disk; it is buffered, and a kill would forget what was seen.
+
+    Private: ``ExecutionEngine._slot.scheduler`` (Scrapy before 2.19 has no public name for it).
+    """
+    engine = _engine(crawler)
+    scheduler = engine._slot.scheduler if engine is not None and engine._slot else None
+    file = getattr(getattr(scheduler, "df", None), "file", None)
+    if file is not None:
+        file.flush()
+
+
 def on_closing(crawler: Crawler, call: Callable[[], None]) -> None:
     """Call back as soon as the spider begins to close; no signal tells before it is over.
 

@@ -88,6 +88,8 @@ class PolitePriorityQueue:
         except ValueError as error:  # the scheduler keeps it in memory and counts it
             self._tell_unserialisable(request, error)
             raise
+        if self._key:  # after the request itself: what is twice is better than what is lost
+            engine.flush_seen(self._crawler)
         self.lanes[lane] = queue
         self._length += 1
         self._pages.pushed(host, lane)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy.core.downloader import Downloader, DownloaderMiddlewareManager
+from scrapy.core.downloader import Downloader
+from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.extensions.throttle import AutoThrottle
@@ -25,10 +26,11 @@ from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-import scrapy_polite
 from harness import Web
 from scrapy_polite import Addon
 from scrapy_polite.addon import SETTINGS
+from scrapy_polite.downloader import PoliteDownloader
+from scrapy_polite.middlewares import PoliteGateMiddleware
 from scrapy_polite.runtime import listing
 from scrapy_polite.runtime.listing import COMPONENTS, EXTENSIONS, MIDDLEWARES
 
@@ -46,7 +48,7 @@ BY_HAND: dict[str, dict[str, int | None]] = {
 }
 
 
-class OwnGate(scrapy_polite.PoliteGateMiddleware):  # type: ignore[misc, name-defined]
+class OwnGate(PoliteGateMiddleware):
     """A user's own gate."""
 
 
@@ -58,7 +60,7 @@ class OwnDownloader(Downloader):
     """A user's own downloader."""
 
 
-class DerivedDownloader(scrapy_polite.PoliteDownloader):  # type: ignore[misc, name-defined]
+class DerivedDownloader(PoliteDownloader):
     """A user's own downloader, derived from ours."""
 
 
@@ -115,7 +117,7 @@ USERS: dict[str, tuple[dict[str, Any], dict[str, int | None]]] = {
         {"PoliteRobotsTxtMiddleware": 130},
     ),
     "ours at an own position, as a class": (
-        {MIDDLEWARES: {scrapy_polite.PoliteGateMiddleware: 940}},
+        {MIDDLEWARES: {PoliteGateMiddleware: 940}},
         {"PoliteGateMiddleware": 940},
     ),
     "ours by its long name": (
@@ -408,6 +410,7 @@ def scrapy_crawl(
         capture_output=True,
         text=True,
         timeout=60,
+        check=False,
     )
 
 

@@ -54,7 +54,6 @@ class Frontier:
         entry = self._origin(host, origin)
         entry.queued += count
         if entry.queued == count:
-            self._rejudge(host, origin, now)
             self._place(host, now)
 
     def popped(self, key: str, origin: str, now: float) -> None:

@@ -1,8 +1,7 @@
 """The rows of the timeline: what each host was doing when, for page and PNG alike.
 
 The busiest hosts come first.  There are at most `SPANS_MAX` spans; when they are used up, the other
-hosts have no row, and the picture says how many.  A wait is drawn until the next fetch of its host
-or until it is over, and nothing after the last event.
+hosts have no row, and the picture says how many.  Nothing is drawn after the last event.
 """
 
 from __future__ import annotations
@@ -61,9 +60,8 @@ def picture(
 
 def _spans(history: History, seconds: float) -> tuple[int, ...]:
     found = list(history.every_span())
-    if history.parked_until_at is not None:
-        since_at = max((start_at for start_at, _, _ in found), default=seconds)
-        found.append((since_at, seconds, SPANS.index("parked")))
+    if history.parked_at is not None:
+        found.append((history.parked_at, seconds, SPANS.index("parked")))
     numbers: list[int] = []
     for start_at, end_at, code in sorted(found):
         start, end = round(start_at * 1000), round(min(end_at, seconds) * 1000)

@@ -7,7 +7,7 @@ later version only adds.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from scrapy_polite.report.words import instant, many
 
 FORMAT = "scrapy-polite report"
 VERSION = 1
-HOSTS_LISTED = 20_000
+HOSTS_LISTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Report:
         robots: the last word of each origin on its robots.txt, while there is room.
     """
 
+    format: str
+    version: int
     source: str
     spider: str
     began_at: float
@@ -79,8 +81,6 @@ class Report:
     picture: Picture
     notes: tuple[str, ...] = ()
     hosts_unlisted: int = 0
-    format: str = ""
-    version: int = 0
 
     @property
     def verdict(self) -> str:
@@ -104,6 +104,8 @@ def summarise(tally: Tally, reading: Reading) -> Report:
     run = tally.runs[0] if tally.runs else None
     listed = every[:HOSTS_LISTED]
     return Report(
+        format=FORMAT,
+        version=VERSION,
         source=reading.name,
         spider=run.spider if run else "",
         began_at=run.began_at if run else 0.0,
@@ -125,8 +127,6 @@ def summarise(tally: Tally, reading: Reading) -> Report:
         picture=picture((tally.hosts[host.host] for host in every), seconds),
         notes=tuple(_notes(tally, reading)),
         hosts_unlisted=len(every) - len(listed),
-        format=FORMAT,
-        version=VERSION,
     )
 
 
@@ -164,11 +164,11 @@ def _notes(tally: Tally, reading: Reading) -> Iterable[str]:
 
 
 def _waits(hosts: Iterable[HostFigures]) -> dict[str, WaitSum]:
-    counts, seconds = Counter[str](), Counter[str]()
+    counts, seconds = Counter[str](), defaultdict[str, float](float)
     for host in hosts:
         for reason, waits in host.waits.items():
             counts[reason] += waits.count
-            seconds[reason] += waits.seconds  # type: ignore[assignment]
+            seconds[reason] += waits.seconds
     return {reason: WaitSum(count, seconds[reason]) for reason, count in counts.most_common()}
 
 

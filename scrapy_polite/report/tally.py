@@ -58,6 +58,7 @@ class History:
         delays: (since when, origin, seconds) of each Crawl-delay that was heard or taken back.
         waits: by reason how many and how many seconds.
         capped: waits that the ceiling cut.
+        parked_at: since when it is parked; None: it is not.
         parked_until_at: until when it asked to be left alone; None: it is not parked.
         remains: requests that were queued at the end.
     """
@@ -74,6 +75,7 @@ class History:
     unjudged: int = 0
     blocked: int = 0
     released: int = 0
+    parked_at: float | None = None
     parked_until_at: float | None = None
     remains: int = 0
 
@@ -133,7 +135,8 @@ class Tally:
         self.ended = None
         self.dropped.pop(schema.LEFT, None)
         for host in self.hosts.values():  # a new run asks again, and has what was left
-            host.parked_until_at, host.remains = None, 0
+            host.parked_at = host.parked_until_at = None
+            host.remains = 0
 
     def _fetched(self, event: schema.Fetched) -> None:
         host = self.host(event.host)
@@ -166,7 +169,8 @@ class Tally:
         self.host(event.host).released += 1
 
     def _parked(self, event: schema.Parked) -> None:
-        self.host(event.host).parked_until_at = event.until_at
+        host = self.host(event.host)
+        host.parked_at, host.parked_until_at = event.at, event.until_at
 
     def _robots(self, event: schema.RobotsRead) -> None:
         self.robots[event.origin] = event
@@ -174,6 +178,7 @@ class Tally:
         known = next((x[2] for x in reversed(host.delays) if x[1] == event.origin), 0.0)
         if event.crawl_delay != known:
             host.delays.append((event.at, event.origin, event.crawl_delay))
+            host.add(event.at, event.at + event.crawl_delay, "crawl-delay")
         if event.standing == schema.UNREACHABLE:
             host.add(event.at, event.until_at, "held")
 

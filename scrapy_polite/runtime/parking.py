@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scrapy_polite import signals, stats
+from scrapy_polite import engine, signals, stats
 from scrapy_polite.policy.host import Outcome
 from scrapy_polite.runtime.lanes import ROBOTS_META
 
@@ -126,6 +126,7 @@ class Parking:
             reason,
             _shown(seconds),
         )
+        engine.wake(self._crawler)  # nothing else may be left to do
 
     def _count(self, name: str) -> None:
         self._crawler.stats.inc_value(name)

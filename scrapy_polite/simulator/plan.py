@@ -78,8 +78,8 @@ class Plan:
     def __post_init__(self) -> None:
         _check(self.places > 0, "places", self.places)
         _check(self.robots_places > 0, "robots_places", self.robots_places)
-        _check(0 <= self.failures, "failures", self.failures)
-        _check(0 <= self.refusals, "refusals", self.refusals)
+        _check(self.failures >= 0, "failures", self.failures)
+        _check(self.refusals >= 0, "refusals", self.refusals)
         _check(self.failures + self.refusals < 1, "failures + refusals", "1 or more")
 
 

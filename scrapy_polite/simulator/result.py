@@ -1,13 +1,13 @@
 """What a simulated crawl came to.
 
-Waiting is counted by host and by reason: the parts of the rule (see `policy.delay` and
-`policy.host`) while the host had pages left, `ROBOTS` while its robots.txt could not be read, and
-`PLACE` while the host was ready and had to wait for one of the places.
+Waiting is counted by host and by reason, when it is over: the parts of the rule (see `policy.delay`
+and `policy.host`), `ROBOTS` while robots.txt could not be read, and `PLACE` while the host was
+ready and all places were in use.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -50,9 +50,10 @@ class Simulation:
         robots_fetches: robots.txt fetches that ended.
         left: pages that were not fetched, for the crawl was cut off or their host parked.
         parked: hosts that were given up in this run.
-        busy: share of the places that were in use, over time.
-        share: of the fetches that the hosts' waits alone would have allowed, the share that was
-            made; 1 when no host ever waited for a place.
+        busy: of what the places could have fetched, the share that was fetched; that is, how much
+            of the time they were in use.
+        paced: of what the hosts' own waits would have allowed, the share that was fetched; 1 when
+            no host ever waited for a place.
         waits: seconds that hosts waited, by reason, all hosts together.
         log: the first fetches to end, as many as the plan keeps.
     """
@@ -65,9 +66,14 @@ class Simulation:
     left: int
     parked: int
     busy: float
-    share: float
+    paced: float
     waits: Mapping[str, float]
     log: tuple[Fetched, ...] = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """Share of the possible fetches; hosts and places both set a limit to what is possible."""
+        return max(self.busy, self.paced)
 
 
 class Tally:
@@ -83,7 +89,7 @@ class Tally:
         self._ended: Counter[tuple[Want, Outcome]] = Counter()
         self._in_use = dict.fromkeys(Want, 0.0)  # seconds
         self._ended_at = 0.0
-        self.waits: Counter[str] = Counter()
+        self._waits: defaultdict[str, float] = defaultdict(float)  # seconds
         self.parked = 0
 
     def add(self, fetched: Fetched) -> None:
@@ -94,6 +100,11 @@ class Tally:
         if len(self._log) < self._keep:
             self._log.append(fetched)
 
+    def wait(self, reason: str, seconds: float) -> None:
+        """A host waited."""
+        if seconds:
+            self._waits[reason] += seconds
+
     def use(self, want: Want, seconds: float) -> None:
         """A place was in use."""
         self._in_use[want] += seconds
@@ -101,7 +112,8 @@ class Tally:
     def total(self, places: int, left: int, cut_off_at: float | None) -> Simulation:
         """Return what it came to; *cut_off_at* is None when the crawl came to its end."""
         seconds = self._ended_at if cut_off_at is None else cut_off_at
-        by_rule = sum(self._in_use.values()) + self.waits.total() - self.waits[PLACE]
+        place = self._waits.get(PLACE, 0.0)
+        occupied = sum(self._in_use.values()) + sum(self._waits.values())
         return Simulation(
             seconds=seconds,
             fetches=sum(self._ended[Want.PAGE, outcome] for outcome in Outcome),
@@ -111,7 +123,7 @@ class Tally:
             left=left,
             parked=self.parked,
             busy=self._in_use[Want.PAGE] / (places * seconds) if seconds else 0.0,
-            share=by_rule / (by_rule + self.waits[PLACE]) if by_rule else 1.0,
-            waits=dict(self.waits),
+            paced=1.0 - place / occupied if occupied else 1.0,
+            waits=dict(self._waits),
             log=tuple(self._log),
         )

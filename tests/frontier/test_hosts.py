@@ -287,7 +287,7 @@ def test_parked_host_stays_with_its_pages(desk: Desk, frontier: Frontier) -> Non
 
 
 def test_next_at_is_the_earliest(desk: Desk, frontier: Frontier) -> None:
-    """The next instant is the earliest of ready times and ends of verdicts; ready hosts wait not."""
+    """The next instant is the earliest of ready times and ends of verdicts, of hosts that wait."""
     assert frontier.next_at(0.0) == NEVER
     desk.say(B, Openness.HELD, 6.0)
     for key, ready_at in (("a", 7.0), ("b", 0.0), ("c", 8.0), ("d", 0.0)):
@@ -330,6 +330,14 @@ def test_new_pages_do_not_shorten_the_wait(frontier: Frontier) -> None:
     frontier.put_back("a", 5.0, 0.5)
     frontier.push("a", A, 1.0)
     assert (frontier.take(Want.PAGE, 4.9), frontier.take(Want.PAGE, 5.0)) == (None, "a")
+
+
+def test_gate_makes_a_host_ready(desk: Desk, frontier: Frontier) -> None:
+    """A request at the gate does not wait for the verdict that the host's pages wait for."""
+    desk.say(A, Openness.HELD)
+    frontier.push("a", A, 0.0)
+    frontier.wait("a", 1.0)
+    assert frontier.take(Want.GATE, 1.0) == "a"
 
 
 def test_gate_demand_ends(frontier: Frontier) -> None:

@@ -1,7 +1,7 @@
 """A crawl in random steps: the real frontier, verdicts, store and policies against a simple model.
 
 The machine does what a crawler does, on a clock of its own, and keeps books: which page is where,
-when each host may be asked again at the earliest, who was ready and for how long.  What it promises:
+when each host may be asked again at the earliest, who was ready and for how long.  The promises:
 what goes in comes out exactly once, never two of a host at once, never early, longest overdue
 first, nothing ready is refused, no wake-up is missed, and nothing is kept that nobody wants.
 
@@ -19,6 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     invariant,
     precondition,
     rule,
@@ -42,11 +43,15 @@ HOSTS = ("a", "b", "c")
 ORIGINS = {f"{scheme}://{host}": host for host in HOSTS for scheme in ("http", "https")}
 RULES = HostRules(delay=DelayRules(jitter=0.0))
 CRAWL_DELAY = {"c": 4.0}
-AGES = Ages(max_age=40.0, min_age=20.0, stale_age=200.0)
+AGES = Ages(max_age=40.0, min_age=20.0)
 HOLD = 90.0  # seconds
 STEPS = (0.125, 1.0, 7.5, 61.0, 600.0)  # seconds
 
-hosts, origins, wants = (st.sampled_from(sorted(what)) for what in (HOSTS, ORIGINS, list(Want)))
+hosts, origins = st.sampled_from(HOSTS), st.sampled_from(sorted(ORIGINS))
+wants, steps = st.sampled_from(Want), st.sampled_from(STEPS)
+# Most of what happens is good, else a crawl gets nowhere.
+outcomes = st.sampled_from([Outcome.ANSWERED] * 3 + list(Outcome))
+accesses = st.sampled_from([Access.SUCCESSFUL] * 5 + list(Access))
 
 
 def done(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -84,11 +89,11 @@ class Crawl(RuleBasedStateMachine):
         self.fetching: set[str] = set()  # origins whose robots.txt is under way
         self.not_before: dict[str, float] = {}  # what the rule alone demands
         self.due_at: dict[str, float] = {}  # what the store was told
+        self.verdicts = Verdicts(Lanes(obey=True), AGES, HOLD)
         self.start()
 
     def start(self) -> None:
         """Begin a run: what it knows is in the store and in the queues."""
-        self.verdicts = Verdicts(Lanes(obey=True), AGES, HOLD)
         self.frontier = Frontier(self.verdicts.judge)
         self.ready_at: dict[str, float] = {}  # hosts the run knows; the frontier's must be the same
         for origin, queue in self.queues.items():
@@ -130,6 +135,16 @@ class Crawl(RuleBasedStateMachine):
 
     # demand
 
+    @initialize(
+        found=st.dictionaries(origins, st.integers(1, 4), min_size=2), known=st.sets(origins)
+    )
+    def first_pages(self, found: dict[str, int], known: set[str]) -> None:
+        """A crawl begins with some pages, and some of its robots.txt are known."""
+        for origin in known:
+            self.learn(origin, Access.SUCCESSFUL)
+        for origin, count in found.items():
+            self.push(origin, count)
+
     @rule(origin=origins, count=st.integers(1, 3))
     def push(self, origin: str, count: int) -> None:
         """The spider finds pages."""
@@ -155,6 +170,31 @@ class Crawl(RuleBasedStateMachine):
         self.frontier.waited(host, self.now, hop=hop)
 
     # turns
+
+    @precondition(lambda self: any(map(self.ready, Want)))
+    @rule(data=st.data())
+    def go_on(self, data: st.DataObject) -> None:
+        """There is a place of a kind that some host is ready for."""
+        self.go(data.draw(st.sampled_from([want for want in Want if self.ready(want)])))
+
+    @rule(data=st.data(), turns=st.integers(1, 5))
+    def go_for_a_while(self, data: st.DataObject, turns: int) -> None:
+        """Turns come, are used and end, and what they were for is known."""
+        for _ in range(turns):
+            if not any(map(self.ready, Want)):
+                self.now = min(self.frontier.next_at(self.now), self.now + 600.0)
+            if any(map(self.ready, Want)):
+                self.whole_turn(data)
+
+    def whole_turn(self, data: st.DataObject) -> None:
+        flying = set(self.flights)
+        self.go_on(data)
+        for host in set(self.flights) - flying:
+            self.now += data.draw(st.sampled_from(STEPS[:3]))
+            flight = self.flights[host]
+            self.land(host, data.draw(outcomes), None)
+            if flight.is_robots:
+                self.learn(flight.origin, data.draw(accesses))
 
     @rule(want=wants)
     def go(self, want: Want) -> None:
@@ -221,10 +261,13 @@ class Crawl(RuleBasedStateMachine):
     # the end of turns
 
     @precondition(lambda self: self.flights)
-    @rule(data=st.data(), outcome=st.sampled_from(Outcome), asked=st.sampled_from((None, 5.0, 99.0)))
+    @rule(data=st.data(), outcome=outcomes, asked=st.sampled_from((None, 5.0, 99.0)))
     def finish(self, data: st.DataObject, outcome: Outcome, asked: float | None) -> None:
-        """A fetch ends, well or not; a refused page goes back to its queue."""
-        host = data.draw(st.sampled_from(sorted(self.flights)))
+        """A fetch ends, well or not."""
+        self.land(data.draw(st.sampled_from(sorted(self.flights))), outcome, asked)
+
+    def land(self, host: str, outcome: Outcome, asked: float | None) -> None:
+        """End a fetch as the runtime does; a refused page goes back to its queue."""
         flight = self.flights.pop(host)
         started_at, asked = flight.lease.granted_at, asked if outcome is Outcome.REFUSED else None
         crawl_delay = CRAWL_DELAY.get(host, 0.0)
@@ -261,11 +304,13 @@ class Crawl(RuleBasedStateMachine):
             self.came_out.append(flight.page)
 
     @precondition(lambda self: self.fetching)
-    @rule(data=st.data(), access=st.sampled_from(Access))
+    @rule(data=st.data(), access=accesses)
     def verdict(self, data: st.DataObject, access: Access) -> None:
         """A robots.txt is known, or not; its turn may be over already, or not yet."""
-        origin = data.draw(st.sampled_from(sorted(self.fetching)))
-        self.fetching.remove(origin)
+        self.learn(data.draw(st.sampled_from(sorted(self.fetching))), access)
+
+    def learn(self, origin: str, access: Access) -> None:
+        self.fetching.discard(origin)
         entry = self.verdicts.entry(origin, ORIGINS[origin], self.now)
         entry.fetching = False
         self.verdicts.adopt(origin, entry, self.record(origin, access, entry.record), self.now)
@@ -277,7 +322,7 @@ class Crawl(RuleBasedStateMachine):
             return cache.answered(origin, access, now=self.now, fresh_for=age, status=200)
         return cache.unreachable(known, origin, now=self.now, status=None)
 
-    @rule(host=hosts, seconds=st.sampled_from(STEPS))
+    @rule(host=hosts, seconds=steps)
     def block(self, host: str, seconds: float) -> None:
         """Somebody asks to leave a host alone for a while, whoever has its turn."""
         until_at = self.now + seconds
@@ -291,7 +336,7 @@ class Crawl(RuleBasedStateMachine):
 
     # time and runs
 
-    @rule(seconds=st.sampled_from(STEPS))
+    @rule(seconds=steps)
     def pass_time(self, seconds: float) -> None:
         """Time goes by."""
         self.now += seconds
@@ -305,7 +350,7 @@ class Crawl(RuleBasedStateMachine):
     @precondition(lambda self: not self.flights and not self.fetching and not self.gate.total())
     @rule()
     def close_and_resume(self) -> None:
-        """The crawl ends and begins again; queues and clocks are all that is kept."""
+        """The crawl ends and begins again; queues, clocks and verdicts are all that is kept."""
         self.start()
 
     # what must hold
@@ -373,12 +418,7 @@ class Crawl(RuleBasedStateMachine):
             self.end(host, flight, 1.0, flight.lease.state)
             self.came_out += [] if flight.page is None else [flight.page]
         for origin in list(self.fetching):
-            self.fetching.remove(origin)
-            entry = self.verdicts.entry(origin, ORIGINS[origin], self.now)
-            entry.fetching = False
-            record = self.record(origin, Access.SUCCESSFUL, None)
-            self.verdicts.adopt(origin, entry, record, self.now)
-            self.frontier.judged(ORIGINS[origin], origin, self.now)
+            self.learn(origin, Access.SUCCESSFUL)
         while self.frontier.free_origins():
             self.drop_free()
 

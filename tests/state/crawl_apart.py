@@ -3,6 +3,7 @@
 By hand: `python crawl_apart.py STATE COMMAND ...`; each answer is one line of JSON.
 
 - `hold HOST`: lease a host; then, for each line of standard input, a number of seconds, release it.
+- `fork HOST`: lease a host, and fork a child that sleeps; tell its process id.
 - `fetch HOSTS SECONDS TIMES`: for *SECONDS*, lease whatever of *HOSTS* (comma-separated) is due,
   hold it for 10 ms and leave it alone for *TIMES* as long; tell each turn when it begins and ends.
 - `reactor NAME`: lease a host under the reactor of that name ("none": asyncio alone) and tell in
@@ -58,6 +59,16 @@ async def hold(store: SqliteStore, host: str) -> None:
     while line := await asyncio.to_thread(sys.stdin.readline):
         released = store.release(held, delay=float(line), state=HostState())
         tell(released=await waited(released))
+
+
+async def fork(store: SqliteStore, host: str) -> None:
+    await lease(store, host)
+    child = os.fork()
+    if not child:
+        time.sleep(60.0)
+        os._exit(0)
+    tell(child=child)
+    await asyncio.sleep(60.0)
 
 
 async def fetch(store: SqliteStore, hosts: str, seconds: str, times: str) -> None:
@@ -141,6 +152,7 @@ def main(state: str, command: str, *arguments: str) -> None:
 
 COMMANDS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
     "hold": hold,
+    "fork": fork,
     "fetch": fetch,
     "full": full,
     "unwritable": unwritable,

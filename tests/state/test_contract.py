@@ -27,6 +27,7 @@ from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.memory import LEASED, NOT_DUE, MemoryStore
 from scrapy_polite.state.protocol import Lease, PolitenessStore
 from scrapy_polite.state.sqlite import SqliteStore
+from distributed.servers import store_on_redis
 from state.kit import Clock, Driven
 
 Factory = Callable[[Clock, Path], PolitenessStore]
@@ -35,6 +36,7 @@ FACTORIES: dict[str, Factory] = {
     "sqlite": lambda clock, folder: SqliteStore(
         folder / "polite.db", clock=clock, machine=clock.machine()
     ),
+    "redis": lambda clock, folder: store_on_redis(clock),
 }
 
 REFUSED = HostState(

@@ -7,6 +7,7 @@ only lower bounds of them are asserted.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -106,6 +107,18 @@ def test_killed_process_frees_its_hosts_at_once(path: Path) -> None:
     with Driven(SqliteStore(path)) as store:
         store.open()
         assert list(path.parent.glob(f"*.{other.process.pid}-*.alive")) == []
+
+
+def test_child_does_not_stand_in_for_a_killed_process(path: Path) -> None:
+    """A forked child that outlives its parent holds nothing for it."""
+    with apart(path, "fork", "a.test") as other, Driven(SqliteStore(path)) as store:
+        child = other.hear()["child"]
+        try:
+            assert store.wait("a.test")[1] == LEASED
+            other.signal(signal.SIGKILL)
+            assert store.wait("a.test")[1] == NOT_DUE
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_stopped_process_keeps_its_hosts(path: Path) -> None:

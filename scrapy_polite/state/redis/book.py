@@ -11,7 +11,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from scrapy_polite.policy.host import HostState
 from scrapy_polite.state.protocol import Lease
 from scrapy_polite.state.redis.terms import Terms
 
+logger = logging.getLogger(__name__)
 _CALM = Backoff()
 _FRESH = HostState()
 _SWEEP_LEAST = 1024  # hosts; with more, those that are past are looked for when they have doubled
@@ -82,16 +84,16 @@ class Book:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._holds: dict[str, Hold] = {}
-        self.told: dict[str, Told] = {}
+        self._told: dict[str, Told] = {}
         self._sweep_at = _SWEEP_LEAST
 
     def granted(self, lease: Lease, asked_at: float) -> None:
         """A turn was granted, some time after *asked_at*."""
         self._holds[lease.host] = Hold(lease, asked_at, asked_at + self._terms.ttl)
 
-    def has_turn(self, host: str) -> bool:
-        """Return whether there is a turn of a host in hand, good or not."""
-        return host in self._holds
+    def hosts_held(self) -> set[str]:
+        """Return the hosts of the turns in hand, good or not."""
+        return set(self._holds)
 
     def is_good(self, lease: Lease, now: float) -> bool:
         """Return whether a turn is ours beyond doubt at an instant."""
@@ -113,10 +115,21 @@ class Book:
         if hold is not None:
             hold.good_until_at = asked_at + self._terms.ttl
 
+    def rejuvenate(self, leases: Iterable[Lease], now: float) -> None:
+        """The age of these turns counts from now on."""
+        for hold in filter(None, map(self.hold, leases)):
+            hold.aged_from_at, hold.silent = now, False
+
     def drop(self, lease: Lease) -> None:
-        """A turn is over or lost."""
+        """A turn is over."""
         if self.hold(lease) is not None:
             del self._holds[lease.host]
+
+    def lose(self, lease: Lease) -> None:
+        """A turn is over before we ended it."""
+        if self.hold(lease) is not None:
+            del self._holds[lease.host]
+            logger.warning("The turn of %s was lost: it may be another's by now", lease.host)
 
     def grown_old(self, now: float) -> list[Hold]:
         """Return turns that just became too old to be renewed."""
@@ -134,28 +147,28 @@ class Book:
         host = end.lease.host
         if end.due_at is None:
             return
-        told = self.told.setdefault(host, Told(end.due_at))
+        told = self._told.setdefault(host, Told(end.due_at))
         told.due_at = max(told.due_at, end.due_at)
         if self.hold(end.lease) is not None:
             told.state, told.told_at = end.state, now
-        if len(self.told) > self._sweep_at:
+        if len(self._told) > self._sweep_at:
             self._sweep(now)
 
     def hosts_to_tell(self, now: float) -> Iterator[str]:
         """Yield the hosts of which a server that lost everything should hear."""
         self._sweep(now)
-        yield from dict.fromkeys((*self.told, *self._holds))
+        yield from dict.fromkeys((*self._told, *self._holds))
 
-    def lost(self, hosts: Sequence[str]) -> list[Lease]:
-        """The turns of these hosts are over; return them."""
-        return [self._holds.pop(host).lease for host in hosts if host in self._holds]
+    def known_of(self, host: str) -> tuple[Told | None, Hold | None]:
+        """Return what was told of a host, and its turn in hand."""
+        return self._told.get(host), self._holds.get(host)
 
     def _sweep(self, now: float) -> None:
         past = [
             host
-            for host, told in self.told.items()
+            for host, told in self._told.items()
             if now - told.due_at > (0.0 if told.state.backoff == _CALM else MEMORY)
         ]
         for host in past:
-            del self.told[host]
-        self._sweep_at = max(_SWEEP_LEAST, 2 * len(self.told))
+            del self._told[host]
+        self._sweep_at = max(_SWEEP_LEAST, 2 * len(self._told))

@@ -26,9 +26,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
 from scrapy_polite.state.protocol import StoreUnavailable
+from scrapy_polite.state.redis.wire import Argument
 
 CONNECTIONS = 16  # at once; more calls wait for one of them
-Argument = str | bytes | float
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,11 @@ class Client:
     ) -> list[Any]:
         """Run a script and return its answer."""
         async with self._answering():
-            asked = (len(keys), *keys, *args)
             try:
-                reply = await self._redis.evalsha(script.sha, *asked)
+                reply = await self._redis.evalsha(script.sha, len(keys), *keys, *args)
             except NoScriptError:
                 await self._redis.script_load(script.text)
-                reply = await self._redis.evalsha(script.sha, *asked)
+                reply = await self._redis.evalsha(script.sha, len(keys), *keys, *args)
             return list(reply)
 
     async def run_first(
@@ -115,7 +114,6 @@ class Client:
     async def close(self) -> None:
         """Close all connections."""
         async with self._answering():
-            await self._redis.aclose()  # type: ignore[attr-defined]
             await self._pool.disconnect()
 
     @asynccontextmanager

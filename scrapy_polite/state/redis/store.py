@@ -28,6 +28,7 @@ from scrapy_polite.state.clock import steady
 from scrapy_polite.state.protocol import Acquired, Lease, StoreUnavailable
 from scrapy_polite.state.redis.book import End
 from scrapy_polite.state.redis.terms import Terms
+from scrapy_polite.state.redis.wire import Wire
 
 if TYPE_CHECKING:
     from scrapy_polite.state.redis.session import Session
@@ -65,9 +66,7 @@ class RedisStore:
         _require_asyncio()
         self.clock = clock
         self._closed = False
-        self.session = _session(url, timeout)(
-            prefix, terms=terms or Terms(), clock=clock, server_clock=server_clock
-        )
+        self.session = _session(url, timeout, Wire(prefix, terms or Terms(), clock, server_clock))
 
     async def open(self) -> None:
         """Ask the server whether it lost anything; each other call would do so first."""
@@ -76,9 +75,8 @@ class RedisStore:
     async def close(self) -> None:
         """Let go of the server; leases in hand end as if their fetches had lasted until now."""
         if not self._closed:
-            closing = self._run(self.session.close())
             self._closed = True
-            await closing
+            await deferred_from_coro(self.session.close())
 
     async def acquire(self, hosts: Sequence[str], *, limit: int) -> Acquired:
         """Lease at most *limit* of the hosts that are due."""
@@ -113,3 +111,35 @@ class RedisStore:
         stopped: the host may be another's by now.
         """
         return self.session.book.is_good(lease, self.clock())
+
+    async def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run asyncio code to its end; what is awaited here is a Deferred."""
+        if self._closed:
+            coroutine.close()
+            raise StoreUnavailable(f"{self.session.client.name}: the store is closed")
+        return await deferred_from_coro(coroutine)
+
+
+def _session(url: str, timeout: float, wire: Wire) -> Session:
+    try:
+        from scrapy_polite.state.redis.session import Session
+    except ImportError as error:
+        if error.name is None or error.name.partition(".")[0] != "redis":
+            raise
+        raise ValueError(
+            "POLITE_STATE is a Redis server, which needs the redis library: "
+            "run pip install 'scrapy-polite[redis]'."
+        ) from None
+    return Session(url, timeout, wire)
+
+
+def _require_asyncio() -> None:
+    try:
+        has_asyncio = is_asyncio_available()
+    except RuntimeError:  # there is no reactor yet, nor a loop that runs
+        return
+    if not has_asyncio:
+        raise ValueError(
+            "POLITE_STATE is a Redis server, which needs Scrapy's asyncio reactor: set "
+            'TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor".'
+        )

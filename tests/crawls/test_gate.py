@@ -1,0 +1,178 @@
+"""One request of a host at a time, and ten times its duration between two, whatever is done.
+
+The server's record never shows a wait shorter than it was for the crawl, nor an answered fetch
+longer; only where the crawl left first does the server notice late, hence `LATE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crawls.judging import moved, paths
+from scrapy import Request, Spider
+from scrapy.http import Response
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import DeferredList
+
+from harness import Answer, Arrival, Web, crawl_here, gaps, most_at_once
+from harness.pages import Pages
+
+pytestmark = pytest.mark.crawl
+
+LATE = 0.01  # seconds until the server notices that the crawl left
+SLOW = Answer(delay=0.03)
+SETTINGS: dict[str, Any] = {
+    "CONCURRENT_REQUESTS": 64,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "RETRY_TIMES": 1,
+    "POLITE_BACKOFF_MIN": 0.1,
+    "POLITE_ROBOTS_HOLD": 0.5,
+}
+
+
+def assert_ten_times(log: Iterable[Arrival]) -> None:
+    """Assert that no host was asked twice at once, nor sooner than ten durations after a fetch."""
+    log = list(log)
+    assert {host: most_at_once(log, host) for host in {seen.host for seen in log}} == {
+        seen.host: 1 for seen in log
+    }
+    for gap in gaps(log):
+        late = LATE if gap.before.ended == "left" else 0.0
+        assert gap.wait >= 10 * (gap.before.duration - late), (gap.before, gap.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a site answers, what is asked of it, and how many requests it is to see.
+
+    Args:
+        asked: arguments of requests; ``url`` is a path.
+        least: requests that come of these, robots.txt included.
+    """
+
+    pages: Pages
+    asked: list[dict[str, Any]]
+    least: int
+
+
+def pages(count: int, **arguments: Any) -> list[dict[str, Any]]:
+    """Return requests of so many pages with these arguments."""
+    return [{"url": f"/{number}", **arguments} for number in range(count)]
+
+
+SITES = {
+    "plain": Site({"*": SLOW}, pages(5), 6),
+    "slow body": Site({"*": Answer(body="x", body_delay=0.03)}, pages(4), 5),
+    "slots": Site(
+        {"*": SLOW},
+        [{**page, "meta": {"download_slot": str(n)}} for n, page in enumerate(pages(5))],
+        6,
+    ),
+    "methods": Site(
+        {"*": SLOW},
+        [
+            {**page, "method": method}
+            for page, method in zip(pages(4), ("HEAD", "POST", "PUT", "DELETE"), strict=True)
+        ],
+        5,
+    ),
+    "slow robots.txt": Site({"/robots.txt": Answer(404, delay=0.1), "*": 200}, pages(2), 3),
+    "retries": Site({"*": [Answer(500, delay=0.03), 200] * 2}, pages(2), 5),
+    "drops": Site({"*": Answer(delay=0.03, drop=True)}, pages(2), 5),
+    "drops at once": Site({"*": [Answer(drop=True), SLOW]}, pages(2), 4),
+    "404": Site({"*": Answer(404, delay=0.03)}, pages(3), 4),
+    "timeouts": Site({"*": Answer(hang=True)}, pages(1, meta={"download_timeout": 0.1}), 3),
+    "half a body": Site(
+        {"*": Answer(headers={"Content-Length": "99", "Connection": "close"}, delay=0.03)},
+        pages(1),
+        3,
+    ),
+    "closed connections": Site(
+        {"*": Answer(headers={"Connection": "close"}, delay=0.03)}, pages(3), 4
+    ),
+    "redirects": Site(
+        {"/0": {**moved("/1"), "delay": 0.03}, "/1": {**moved("/2"), "delay": 0.03}, "/2": SLOW},
+        pages(1),
+        4,
+    ),
+    "robots.txt redirects": Site(
+        {
+            "/robots.txt": {**moved("/a"), "delay": 0.03},
+            "/a": {**moved("/b"), "delay": 0.03},
+            "/b": SLOW,
+            "*": SLOW,
+        },
+        pages(2),
+        5,
+    ),
+    "unreachable robots.txt": Site(
+        {"/robots.txt": Answer(503, {"Retry-After": "1"}, delay=0.03)}, pages(3), 1
+    ),
+    "same page again": Site(
+        {"*": SLOW}, [{"url": "/0", "dont_filter": True, "priority": n} for n in range(4)], 5
+    ),
+}
+
+
+async def test_ten_times_whatever_is_done(web: Web) -> None:
+    """Slots, methods, retries, redirects and all kinds of failures leave the rule alone."""
+    sites = {name: web.site(site.pages) for name, site in SITES.items()}
+    asked = [
+        {**asking, "url": sites[name].url(asking["url"])}
+        for name, site in SITES.items()
+        for asking in site.asked
+    ]
+    run = await crawl_here(web, asked, SETTINGS)
+    assert_ten_times(run.arrivals)
+    seen = {name: len(paths(run, site)) for name, site in sites.items()}
+    assert {name: count >= SITES[name].least for name, count in seen.items()} == dict.fromkeys(
+        SITES, True
+    ), seen
+
+
+async def test_redirects_between_hosts(web: Web) -> None:
+    """Pages that send one back and forth between two hosts wait for the clocks of both."""
+    first = web.site({})
+    second = web.site({"*": lambda asked: Answer(302, {"Location": first.url(asked.path + "x")}, delay=0.03)})
+    first.pages.update(  # type: ignore[attr-defined]
+        {
+            "/robots.txt": 404,
+            "*": lambda asked: Answer(302, {"Location": second.url(asked.path + "x")}, delay=0.03),
+        }
+    )
+    settings = {**SETTINGS, "REDIRECT_MAX_TIMES": 5, "RETRY_ENABLED": False}
+    run = await crawl_here(web, [first.url("/a"), second.url("/b")], settings)
+    assert_ten_times(run.arrivals)
+    assert len(run.arrivals) >= 12
+
+
+@pytest.mark.usefixtures("in_process")
+async def test_direct_downloads_and_media(web: Web, tmp_path: Path) -> None:
+    """Neither `engine.download_async` in numbers nor a media pipeline gets round the gate."""
+    home, files = web.site({"*": SLOW}), web.site({"*": SLOW})
+
+    async def parse(self: Spider, response: Response, asked_url: str) -> Any:
+        fetch = self.crawler.engine.download_async
+        requests = [Request(site.url(f"/direct{n}")) for n in range(4) for site in (home, files)]
+        yield {"file_urls": [files.url(f"/file{n}") for n in range(4)]}
+        all_ = [deferred_from_coro(fetch(request)) for request in requests]
+        await maybe_deferred_to_future(DeferredList(all_))
+        yield Request(home.url("/after"), self.parse_no_more)
+
+    def parse_no_more(self: Spider, response: Response) -> None:
+        pass
+
+    settings = {
+        **SETTINGS,
+        "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
+        "FILES_STORE": str(tmp_path),
+    }
+    attributes = {"parse": parse, "parse_no_more": parse_no_more}
+    run = await crawl_here(web, [home.url()], settings, attributes)
+    assert_ten_times(run.arrivals)
+    assert len(paths(run, home)) == 1 + 1 + 4 + 1
+    assert len(paths(run, files)) == 1 + 4 + 4

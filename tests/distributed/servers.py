@@ -1,0 +1,148 @@
+"""Real Redis servers for the tests: started on a free loopback port, killed, stopped, restarted.
+
+Rules: where no redis-server is installed the tests are skipped with that reason, but fail when the
+environment says CI.  Every server is ended by the id of its process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scrapy_polite.state.redis import RedisStore, Terms
+
+PATIENCE = 10.0  # seconds until a server answers
+PERSISTENT = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+def redis_server() -> str:
+    """Return the path of redis-server; skip the test, or fail it in CI, where there is none."""
+    path = shutil.which("redis-server")
+    if path is None:
+        give_up: Callable[[str], Any] = pytest.fail if os.environ.get("CI") else pytest.skip
+        give_up("redis-server is not installed (Debian: apt-get install redis-server)")
+    return str(path)
+
+
+class RedisServer:
+    """A server process of one's own; use it in a `with` statement.
+
+    Args:
+        options: of the command line.
+    """
+
+    def __init__(self, *options: str) -> None:
+        self._program = redis_server()
+        self._folder = tempfile.TemporaryDirectory(prefix="redis-")
+        self._options = options
+        self.port = _free_port()
+        self.socket = f"{self._folder.name}/redis.sock"
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.client = Redis(port=self.port, socket_timeout=2.0)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        log = Path(self._folder.name, "log").open("ab")
+        command = [self._program, "--port", str(self.port), "--bind", "127.0.0.1"]
+        command += ["--dir", self._folder.name, "--unixsocket", self.socket, "--save", ""]
+        with log:
+            self._process = subprocess.Popen([*command, *self._options], stdout=log, stderr=log)
+        until = time.monotonic() + PATIENCE
+        while not self.answers():
+            assert time.monotonic() < until, Path(self._folder.name, "log").read_text()
+            time.sleep(0.02)
+
+    def answers(self) -> bool:
+        """Return whether it takes commands."""
+        try:
+            return bool(self.client.ping())
+        except RedisError:
+            return False
+
+    def kill(self) -> None:
+        """End it as `kill -9` does."""
+        self.send(signal.SIGKILL)
+        assert self._process is not None
+        self._process.wait()
+        self._process = None
+
+    def send(self, number: signal.Signals) -> None:
+        """Send the process a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def settle(self, prefix: str) -> str:
+        """Begin an epoch that grants at once, as if the server had been up for long; return it."""
+        epoch, run_id = secrets.token_hex(8), self.client.info("server")["run_id"]
+        told = {"id": epoch, "run_id": run_id, "closed_until": 0}
+        self.client.hset(f"{prefix}epoch", mapping=told)
+        self.client.expire(f"{prefix}epoch", 600)
+        return epoch
+
+    def fresh_prefix(self) -> str:
+        """Return a prefix that nobody uses, with an epoch that grants at once."""
+        prefix = f"{secrets.token_hex(4)}:"
+        self.settle(prefix)
+        return prefix
+
+    def close(self) -> None:
+        """End it, also when it is stopped, and forget its data."""
+        if self._process is not None:
+            self.kill()
+        self.client.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> RedisServer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@cache
+def shared_server() -> RedisServer:
+    """Return one server for all tests that leave it alive; it ends with the process of the tests."""
+    server = RedisServer()
+    atexit.register(server.close)
+    return server
+
+
+def store_on_redis(clock: Callable[[], float]) -> RedisStore:
+    """Return a store that has Redis to itself and lives in the time of a clock set by hand."""
+    server = shared_server()
+    return RedisStore(
+        server.url,
+        prefix=server.fresh_prefix(),
+        clock=clock,
+        terms=Terms(ttl=1e6, heartbeat=1e5),
+        server_clock=clock,
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
