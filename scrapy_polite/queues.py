@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_polite import engine
-from scrapy_polite.folders import folder_of, lanes_on_disk, remove_folder
 from scrapy_polite.runtime.lanes import is_lane
 from scrapy_polite.runtime.runtime import Runtime
-from scrapy_polite.spool import Journal
+from scrapy_polite.spool.folders import folder_of, lanes_on_disk, remove_folder
+from scrapy_polite.spool.journal import Journal
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -24,12 +24,12 @@ ROOT = Path(__file__).resolve().parents[1] / PACKAGE
 # From the top down: a module imports from its own package and from lines below its line.
 LAYERS = (
     {""},  # the package's own __init__
-    {"addon", "commands"},
+    {"addon", "commands", "hooks"},
     {"middlewares", "extensions", "queues", "downloader"},
-    {"runtime"},
-    {"engine", "frontier"},
+    {"runtime", "simulator"},
+    {"engine", "frontier", "spool"},
     {"config", "state", "report", "robots"},
-    {"exceptions", "stats"},
+    {"exceptions", "signals", "stats"},
     {"policy"},
 )
 PURE = {"policy"}  # standard library only

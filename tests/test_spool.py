@@ -9,8 +9,9 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
-from scrapy_polite.folders import folder_of, lanes_on_disk, remove_folder
-from scrapy_polite.spool import JOURNAL, Journal, SpoolFifoQueue, SpoolLifoQueue, SpoolQueue
+from scrapy_polite.spool.folders import folder_of, lanes_on_disk, remove_folder
+from scrapy_polite.spool.journal import JOURNAL, Journal
+from scrapy_polite.spool.queue import SpoolFifoQueue, SpoolLifoQueue, SpoolQueue
 
 LIFO_AND_FIFO = pytest.mark.parametrize("queue_class", [SpoolLifoQueue, SpoolFifoQueue])
 

@@ -1,9 +1,12 @@
 """When the fault is ours: nothing goes out but a probe now and then, and no host is blamed.
 
 `policy.outage` tells when; here the turns are frozen and thawed, the hosts' states from before are
-put back, and one line says so.  A failed request waits, without turn or place, until it is known
-whose fault it was (`is_ours`), so that an outage spends no retry at all.  When nobody has answered
-for an hour, the run ends with the reason ``polite_outage``: what is queued stays queued.
+put back, and one line says so.
+
+A failed request waits, without turn or place, until it is known whose fault it was (`is_ours`), and
+if it was ours, until that is over.  So an outage spends no retry, and each probe is another request
+than the last one.  When nobody has answered for an hour, the run ends with the reason
+``polite_outage``: what is queued stays queued.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ class Outage:
         self._before: dict[str, HostState] = {}  # states of the hosts that failed, from before
         self._heard: WeakKeyDictionary[Request, Lease] = WeakKeyDictionary()  # headers arrived
         self._verdicts: WeakKeyDictionary[Request, Deferred[bool]] = WeakKeyDictionary()
-        self._doubts: list[Deferred[bool]] = []  # verdicts that are not out yet
+        self._doubts: list[Deferred[bool]] = []  # verdicts that are not out
         self._doubt_timer: CallLaterResult | None = None
         self._probe_timer: CallLaterResult | None = None
         self._stopping = False
@@ -57,7 +60,8 @@ class Outage:
         return self._watch.is_outage
 
     async def is_ours(self, request: Request) -> bool:
-        """Wait until it is known whose fault it was that a request got no answer.
+        """Wait until it is known whose fault it was that a request got no answer; if ours, until
+        the outage is over.
 
         Returns:
             True when it was ours; False when it was the host's, or did not go out at all.
@@ -95,17 +99,17 @@ class Outage:
         self._before.setdefault(host, ended.lease.state)
         if self._watch.failed(host, self._clock()):
             self._begin()
-        if self.is_on:
-            self._turns.leases.restore(self._before)
-        if self.is_on or self._stopping:
+        if self._stopping:
             self._decide(ours=True)
+        elif self.is_on:
+            self._turns.leases.restore(self._before)
         elif not self._watch.is_in_doubt:
             self._decide(ours=False)
         elif self._doubt_timer is None:
             self._doubt_timer = call_later(DOUBT, self._doubt_is_over)
 
     def stop(self) -> None:
-        """Cancel the timers; what is in doubt goes back to its queue."""
+        """Cancel the timers; what waits goes back to its queue."""
         self._stopping = True
         self._decide(ours=True)
         self._stop_probing()
@@ -119,12 +123,13 @@ class Outage:
     def _answered(self, host: str) -> None:
         now = self._clock()
         self._before.clear()
-        if self._watch.answered(host, now):
+        ended = self._watch.answered(host, now)
+        if ended:
             self._stop_probing()
             took = now - self._watch.began_at
             logger.info("%s answers after %.0f s of silence: the crawl goes on", host, took)
             self._turns.thaw()
-        self._decide(ours=False)
+        self._decide(ours=ended)
 
     def _begin(self) -> None:
         self._crawler.stats.inc_value(stats.OUTAGES)
@@ -133,20 +138,24 @@ class Outage:
             "proxy). Nothing goes out but a probe now and then; no host is blamed, no retry spent",
             ", ".join(sorted(self._watch.streak)),
         )
+        self._stop_doubting()
         self._turns.freeze()
         self._probe_later()
 
     def _decide(self, *, ours: bool) -> None:
-        """Tell all that is in doubt whose fault it was."""
-        if self._doubt_timer is not None:
-            self._doubt_timer.cancel()
-            self._doubt_timer = None
+        """Tell all that waits for it whose fault it was."""
+        self._stop_doubting()
         doubts, self._doubts = self._doubts, []
         for verdict in doubts:
             verdict.callback(ours)
 
     def _doubt_is_over(self) -> None:
         self._decide(ours=False)
+
+    def _stop_doubting(self) -> None:
+        if self._doubt_timer is not None:
+            self._doubt_timer.cancel()
+        self._doubt_timer = None
 
     def _probe_later(self) -> None:
         self._probe_timer = call_later(max(self._watch.probe_at - self._clock(), 0.0), self._probe)

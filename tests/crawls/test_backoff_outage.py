@@ -71,12 +71,11 @@ async def test_outage(web: Web) -> None:
     weather = Weather(fair=15, foul=2.0)
     sites = [web.site({**NO_ROBOTS, "*": weather.page}) for _ in range(5)]
     newcomer = web.site({"/robots.txt": [Answer(delay=1.0, drop=True), 404], "*": 200})
-    urls = urls_of(sites, 8) + urls_of([newcomer], 2)
+    urls = urls_of([newcomer], 2) + urls_of(sites, 8)
     run = await crawl_here(web, urls, SETTINGS, timeout=40)
     assert run.outcome == {url: [200] for url in urls}
     assert "retry/count" not in run.stats
 
-    print([(round(a.start_at - run.arrivals[0].start_at, 2), a.host[-1], a.path, a.ended[0]) for a in run.arrivals]); print("\n".join(l for l in run.log.splitlines() if "polite" in l))
     silent = [a for a in unanswered(run.arrivals) if a.host != newcomer.host]
     assert ENOUGH <= len(silent) <= len(sites)  # those in flight, each host once
     again = [a for a in run.arrivals if a.start_at > silent[-1].start_at]

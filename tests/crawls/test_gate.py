@@ -81,7 +81,7 @@ SITES = {
         5,
     ),
     "slow robots.txt": Site({"/robots.txt": Answer(404, delay=0.1), "*": 200}, pages(2), 3),
-    "retries": Site({"*": [Answer(500, delay=0.03), 200] * 2}, pages(2), 5),
+    "retries": Site({"*": [Answer(500, delay=0.03), 200] * 2}, pages(2), 4),
     "drops": Site({"*": Answer(delay=0.03, drop=True)}, pages(2), 5),
     "drops at once": Site({"*": [Answer(drop=True), SLOW]}, pages(2), 4),
     "404": Site({"*": Answer(404, delay=0.03)}, pages(3), 4),
@@ -120,7 +120,7 @@ SITES = {
 
 async def test_ten_times_whatever_is_done(web: Web) -> None:
     """Slots, methods, retries, redirects and all kinds of failures leave the rule alone."""
-    sites = {name: web.site(site.pages) for name, site in SITES.items()}
+    sites = {name: web.site({"/robots.txt": 404, **site.pages}) for name, site in SITES.items()}
     asked = [
         {**asking, "url": sites[name].url(asking["url"])}
         for name, site in SITES.items()
@@ -153,7 +153,7 @@ async def test_redirects_between_hosts(web: Web) -> None:
 @pytest.mark.usefixtures("in_process")
 async def test_direct_downloads_and_media(web: Web, tmp_path: Path) -> None:
     """Neither `engine.download_async` in numbers nor a media pipeline gets round the gate."""
-    home, files = web.site({"*": SLOW}), web.site({"*": SLOW})
+    home, files = (web.site({"/robots.txt": 404, "*": SLOW}) for _ in range(2))
 
     async def parse(self: Spider, response: Response, asked_url: str) -> Any:
         fetch = self.crawler.engine.download_async

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from scrapy_polite.spool import JOURNAL
+from scrapy_polite.spool.journal import JOURNAL
 
 _LONGEST = 200  # octets of a name that every file system takes
 _DIGEST = "digest-"

@@ -13,16 +13,13 @@ so that they can be read from both ends.  Lengths are 4 octets, big-endian.
 from __future__ import annotations
 
 import os
-import pickle
 import struct
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
-from scrapy.utils.request import request_from_dict
+from scrapy_polite.spool.journal import Journal
+from scrapy_polite.spool.octets import dump, load
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct(">Q")
 _LENGTH = struct.Struct(">I")
 _FRAME_BYTES = 2 * _LENGTH.size
-JOURNAL = "in-progress"  # folder of the journal, beside those of the lanes
 
 
 class SpoolQueue:
@@ -140,85 +136,6 @@ class SpoolFifoQueue(SpoolQueue):
     """First in, first out, for SCHEDULER_START_DISK_QUEUE."""
 
     lifo = False
-
-
-class Journal:
-    """Requests that left their queue and are not done with: one file each.
-
-    Args:
-        folder: where the files are.
-    """
-
-    def __init__(self, crawler: Crawler, folder: Path) -> None:
-        self._crawler = crawler
-        self._folder = folder
-        self._entries: dict[Request, Path] = {}
-        self._count = 0
-
-    @classmethod
-    def of(cls, crawler: Crawler, root: Path) -> Journal:
-        """Return the journal of a crawler, whose queues are in *root*."""
-        journal = _journals.get(crawler)
-        if journal is None:
-            journal = _journals[crawler] = cls(crawler, root / JOURNAL)
-        return journal
-
-    def recover(self, push: Callable[[Request], None]) -> int:
-        """Queue again what an earlier run left behind; return how many that were."""
-        found = sorted(self._folder.glob("*")) if self._folder.is_dir() else []
-        for path in found:
-            push(load(path.read_bytes(), self._crawler))
-            path.unlink()
-        return len(found)
-
-    def write(self, octets: bytes) -> Path:
-        """Make an entry; a half-written one never has the name of one."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._count += 1
-        draft = self._folder.with_name(f"{JOURNAL}.draft")
-        draft.write_bytes(octets)
-        return draft.rename(self._folder / f"{os.getpid()}-{self._count}-{time.time_ns()}")
-
-    def opened(self, request: Request, entry: Path) -> None:
-        """An entry is of this request."""
-        self._entries[request] = entry
-
-    def done(self, request: Request) -> None:
-        """A request is done with."""
-        entry = self._entries.pop(request, None)
-        if entry is not None:
-            entry.unlink(missing_ok=True)
-
-    def __iter__(self) -> Iterator[Request]:
-        return iter(list(self._entries))
-
-    def close(self) -> None:
-        """All are done with."""
-        for request in self:
-            self.done(request)
-        with suppress(OSError):
-            self._folder.rmdir()
-
-
-_journals: WeakKeyDictionary[Crawler, Journal] = WeakKeyDictionary()
-
-
-def dump(request: Request, crawler: Crawler) -> bytes:
-    """Return a request as octets.
-
-    Raises:
-        ValueError: it cannot be serialised.
-    """
-    try:
-        return pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
-    # What pickle raises depends on what it meets; Scrapy's own queues do the same.
-    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
-        raise ValueError(str(error)) from error
-
-
-def load(octets: bytes, crawler: Crawler) -> Request:
-    """Return the request that octets were made of."""
-    return request_from_dict(pickle.loads(octets), spider=crawler.spider)
 
 
 def _ends(fd: int, start: int, size: int) -> Iterator[int]:
