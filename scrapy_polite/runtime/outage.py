@@ -60,11 +60,11 @@ class Outage:
         return self._watch.is_outage
 
     async def is_ours(self, request: Request) -> bool:
-        """Wait until it is known whose fault it was that a request got no answer; if ours, until
-        the outage is over.
+        """Wait until it is known whose fault it was that a request got no answer.
 
         Returns:
-            True when it was ours; False when it was the host's, or did not go out at all.
+            True when it was ours, and the outage is over; False when it was the host's, or when the
+            request did not go out at all.
         """
         verdict = self._verdicts.pop(request, None)
         if verdict is None:

@@ -96,6 +96,7 @@ class Robots:
         while True:
             openness, until_at = self.verdicts.judge(lane, self._clock())
             if openness is Openness.OPEN:
+                self.verdicts.used(lane)
                 return await self._parser(lane)
             if openness is Openness.FREE:
                 self._crawler.stats.inc_value(stats.ROBOTS_DROPPED)

@@ -30,8 +30,10 @@ from scrapy_polite.state.factory import make_store
 from scrapy_polite.state.protocol import StoreUnavailable
 
 if TYPE_CHECKING:
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
+    from scrapy_polite.config import Config
     from scrapy_polite.state.protocol import PolitenessStore
 
 _runtimes: WeakKeyDictionary[Crawler, Runtime] = WeakKeyDictionary()
@@ -54,7 +56,7 @@ class Runtime:
     ) -> None:
         listing.check(crawler.settings)
         self.crawler = crawler
-        self.config = config.read(crawler.settings)
+        self.config = _with_spider_floor(config.read(crawler.settings), crawler.spider)
         self.clock = clock
         self.wall = wall
         self.store: PolitenessStore = make_store(
@@ -110,3 +112,10 @@ class Runtime:
         self.outage.stop()
         self.turns.stop()
         self.robots.stop()
+
+
+def _with_spider_floor(read: Config, spider: Spider | None) -> Config:
+    """Heed a spider's ``download_delay``, which Scrapy before 2.17 keeps out of the settings."""
+    delay = read.rules.delay
+    floor = max(delay.floor, float(getattr(spider, "download_delay", 0.0) or 0.0))
+    return replace(read, rules=replace(read.rules, delay=replace(delay, floor=floor)))

@@ -32,6 +32,7 @@ class Entry:
         record: the last word, without its body; None before the first.
         fetching: whether robots.txt is being fetched.
         held_until_at: until when pages are held while the file is unreachable.
+        unused: whether nobody went by the record yet; then it counts once, fresh or not.
         crawl_delay: what the file asks for in seconds.
         waiting: what fires when the verdict changes.
     """
@@ -40,6 +41,7 @@ class Entry:
     record: RobotsRecord | None = None
     fetching: bool = False
     held_until_at: float = NEVER
+    unused: bool = False
     crawl_delay: float = 0.0
     waiting: list[Deferred[None]] = field(default_factory=list)
 
@@ -76,9 +78,10 @@ class Verdicts:
             return Openness.NEEDS_ROBOTS, NEVER
         if cache.standing(record, now, self._ages) is Standing.UNREACHABLE:
             return _judge_unreachable(record, entry.held_until_at, now)
-        if cache.is_due(record, now):
-            return Openness.NEEDS_ROBOTS, NEVER
-        return Openness.OPEN, record.fresh_until_at
+        if not cache.is_due(record, now):
+            return Openness.OPEN, record.fresh_until_at
+        # A delay longer than the freshness must not have the file fetched for ever.
+        return (Openness.OPEN, now) if entry.unused else (Openness.NEEDS_ROBOTS, NEVER)
 
     def entry(self, origin: str, host: str, now: float) -> Entry:
         """Return what is known of an origin, to add to it."""
@@ -97,10 +100,15 @@ class Verdicts:
     def adopt(self, origin: str, entry: Entry, record: RobotsRecord, now: float) -> None:
         """Take a record as the last word on an origin."""
         entry.record = replace(record, body=b"")
+        entry.unused = True
         if record.unreachable_since_at is None:
             entry.held_until_at = NEVER
         elif entry.held_until_at == NEVER:
             entry.held_until_at = now + self._hold
+
+    def used(self, origin: str) -> None:
+        """Somebody goes by the record of an origin."""
+        self._entries[origin].unused = False
 
     def hear_crawl_delay(self, origin: str, entry: Entry, delay: float) -> None:
         """Keep what an origin's file asks for in seconds; 0 when it asks for nothing."""

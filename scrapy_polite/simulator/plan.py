@@ -80,7 +80,7 @@ class Plan:
         _check(self.robots_places > 0, "robots_places", self.robots_places)
         _check(self.failures >= 0, "failures", self.failures)
         _check(self.refusals >= 0, "refusals", self.refusals)
-        _check(self.failures + self.refusals < 1, "failures + refusals", "1 or more")
+        _check(self.failures + self.refusals <= 1, "failures + refusals", "more than 1")
 
 
 def _check(is_good: bool, name: str, value: object) -> None:

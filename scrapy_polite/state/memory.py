@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from scrapy_polite.policy.backoff import QUIET, Backoff
+from scrapy_polite.policy.backoff import MEMORY, Backoff
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.protocol import Acquired, Lease
@@ -125,4 +125,4 @@ class MemoryStore:
 def _is_past(host: _Host, now: float) -> bool:
     if host.holder or host.due_at > now:
         return False
-    return host.state.backoff == _CALM or now - host.due_at > QUIET
+    return host.state.backoff == _CALM or now - host.due_at > MEMORY

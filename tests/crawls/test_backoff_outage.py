@@ -20,7 +20,7 @@ pytestmark = pytest.mark.crawl
 
 NO_ROBOTS = {"/robots.txt": 404}
 OUTAGE = "scrapy_polite.policy.outage"
-SETTINGS = {"RETRY_TIMES": 0, "POLITE_DELAY_FACTOR": 1}
+SETTINGS = {"RETRY_TIMES": 0, "POLITE_DELAY_FACTOR": 0, "POLITE_MIN_DELAY": 0.05}
 ENOUGH = 3  # hosts in a row without an answer
 
 
@@ -98,7 +98,7 @@ async def test_probes(web: Web, monkeypatch: pytest.MonkeyPatch, in_process: Non
     monkeypatch.setattr(f"{OUTAGE}.PROBE_FIRST", 0.4)
     weather = Weather(fair=12, foul=2.0)
     sites = [web.site({**NO_ROBOTS, "*": weather.page}) for _ in range(4)]
-    slow = web.site({**NO_ROBOTS, "*": [200, Answer(delay=4.0, drop=True), 200]})
+    slow = web.site({**NO_ROBOTS, "*": [200, Answer(delay=3.6, drop=True), 200]})
     urls = [*urls_of([slow], 2), *urls_of(sites, 8)]
     run = await crawl_here(web, urls, SETTINGS, timeout=40)
     assert run.outcome == {url: [200] for url in urls}
@@ -117,7 +117,7 @@ async def test_nobody_answers_any_more(
     monkeypatch.setattr(f"{OUTAGE}.GIVE_UP", 0.5)
     weather = Weather(fair=9, foul=60.0)
     sites = [web.site({**NO_ROBOTS, "*": weather.page}) for _ in range(3)]
-    run = await crawl_here(web, urls_of(sites, 5), SETTINGS, timeout=20)
+    run = await crawl_here(web, urls_of(sites, 8), SETTINGS, timeout=20)
     assert run.stats["finish_reason"] == "polite_outage"
     assert sum(map(len, run.outcome.values())) == 9
     assert len(lines(run.log, "the run ends")) == 1

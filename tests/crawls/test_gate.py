@@ -65,7 +65,7 @@ def pages(count: int, **arguments: Any) -> list[dict[str, Any]]:
 
 
 SITES = {
-    "plain": Site({"*": SLOW}, pages(5), 6),
+    "plain": Site({"*": SLOW}, pages(9), 10),
     "slow body": Site({"*": Answer(body="x", body_delay=0.03)}, pages(4), 5),
     "slots": Site(
         {"*": SLOW},
@@ -82,7 +82,7 @@ SITES = {
     ),
     "slow robots.txt": Site({"/robots.txt": Answer(404, delay=0.1), "*": 200}, pages(2), 3),
     "retries": Site({"*": [Answer(500, delay=0.03), 200] * 2}, pages(2), 4),
-    "drops": Site({"*": Answer(delay=0.03, drop=True)}, pages(2), 5),
+    "drops": Site({"*": Answer(delay=0.03, drop=True)}, pages(1), 3),
     "drops at once": Site({"*": [Answer(drop=True), SLOW]}, pages(2), 4),
     "404": Site({"*": Answer(404, delay=0.03)}, pages(3), 4),
     "timeouts": Site({"*": Answer(hang=True)}, pages(1, meta={"download_timeout": 0.1}), 3),

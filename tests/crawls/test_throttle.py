@@ -102,7 +102,7 @@ async def test_autothrottle_settings(web: Web) -> None:
     )
     assert all(gap.wait >= 0.4 for gap in gaps(run.arrivals) if gap.host == site.host)
     assert all(gap.wait >= 0.5 for gap in gaps(run.arrivals) if gap.before.path.strip("/").isdigit() and gap.host == slow.host)
-    assert run.stats["polite/wait/capped"] == 3
+    assert run.stats["polite/wait/capped"] >= 3
     line = r"slot: \S+ \| conc: 1 \| delay: +\d+ ms \([+-]\d+\) \| latency: +\d+ ms \| size: +\d+ bytes"
     assert len(re.findall(line, run.log)) == len(run.arrivals)
 

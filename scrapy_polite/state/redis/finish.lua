@@ -1,10 +1,10 @@
 -- Ends turns.  A turn is never moved forward, and a stale one only pushes the next turn back.
--- KEYS[2..]: hosts.  ARGV[7..]: for each host token, seconds until it is due ('' for a turn that was
+-- KEYS[2..]: hosts.  ARGV[10..]: for each host token, seconds until it is due ('' for a turn that was
 -- not used), state, seconds to keep the state.
 -- Returns 1 for each turn that was the caller's, else 0.
 local answers = {'ok', text(now)}
 for i = 2, #KEYS do
-    local at = 4 * i - 1
+    local at = 4 * i + 2
     local token, delay = ARGV[at], tonumber(ARGV[at + 1])
     local host = redis.call('HMGET', KEYS[i], 'due', 'holder', 'token')
     local ours = host[2] and host[3] == token

@@ -1,6 +1,6 @@
 -- What every script but enter.lua begins with.
 -- KEYS[1]: the epoch.  ARGV: its id as the caller knows it; the time, '' for the server's own;
--- holder, ttl, heartbeat; seconds to keep a turn.
+-- holder, ttl, heartbeat; seconds to keep a turn; charge factor, charge least, charge most.
 --
 -- An epoch is the time in which nothing was lost.  Another run of the server, or lost data, is
 -- another epoch: whoever meets it enters it first, with what he holds (enter.lua, register.lua).
@@ -33,6 +33,7 @@ local function keep(key, seconds)
 end
 
 local function write_token(token)
+    last_token = token
     redis.call('HSET', KEYS[1], 'token', string.format('%.0f', token))
 end
 
@@ -46,4 +47,39 @@ end
 if now - heard > heartbeat / 5 then
     redis.call('HSET', KEYS[1], 'heard', text(now))
     redis.call('EXPIRE', KEYS[1], EPOCH_KEPT)
+end
+
+-- The fetch of a turn that lapsed is taken to have lasted until the heartbeat that did not come.
+local function charged(due, granted_at, beat)
+    local ended = beat + heartbeat
+    local wait = ARGV[7] * math.max(ended - granted_at, 0)
+    return math.max(due, ended + math.min(math.max(wait, tonumber(ARGV[8])), tonumber(ARGV[9])))
+end
+
+-- Whether holders that were heard of before this instant are gone.
+local function gone_before()
+    local can_tell = closed <= 0 and awake + 2 * heartbeat <= now
+    return can_tell and now - ttl or -1
+end
+
+-- Returns when a host is due, its state, and who has its turn: false for nobody.
+local function look(key)
+    local host = redis.call('HMGET', key, 'due', 'state', 'holder', 'granted', 'beat')
+    local due, held_by = tonumber(host[1] or 0), host[3]
+    if held_by and tonumber(host[5]) <= gone_before() then
+        due, held_by = charged(due, host[4], host[5]), false
+        redis.call('HSET', key, 'due', text(due))
+        redis.call('HDEL', key, 'holder')
+    end
+    return due, host[2] or '', held_by
+end
+
+-- Grants the turn of a host and returns its token.
+local function grant(key)
+    local token = math.max(last_token, math.floor(now * 1000000)) + 1
+    write_token(token)
+    local name = string.format('%.0f', token)
+    redis.call('HSET', key, 'holder', holder, 'token', name, 'granted', text(now), 'beat', text(now))
+    keep(key, turn_kept)
+    return name
 end

@@ -1,12 +1,12 @@
 -- Enters what a holder knows into an epoch that may not know it: when hosts are due, their states,
 -- and turns in hand.
--- KEYS[2..]: hosts.  ARGV[7..]: for each host seconds until it is due, state, seconds since that was
+-- KEYS[2..]: hosts.  ARGV[10..]: for each host seconds until it is due, state, seconds since that was
 -- told ('' for no state), seconds to keep it, token ('' for no turn in hand), seconds since that was
 -- granted.
 -- Returns 1 for each host, but 0 where its turn is over or another's.
 local answers = {'ok', text(now)}
 for i = 2, #KEYS do
-    local at = 6 * i - 5
+    local at = 6 * i - 2
     local age, token = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 4])
     local host = redis.call('HMGET', KEYS[i], 'due', 'told', 'holder', 'token')
     local due = math.max(tonumber(host[1] or 0), now + ARGV[at])

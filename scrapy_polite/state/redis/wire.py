@@ -51,7 +51,9 @@ class Wire:
     def common(self, epoch: str) -> list[Argument]:
         """Return what every script but enter.lua is told first."""
         terms = self.terms
-        return [epoch, self._time(), self.holder, terms.ttl, terms.heartbeat, terms.turn_kept]
+        charge = (terms.charge_factor, terms.charge_least, terms.charge_most)
+        hold = (self.holder, terms.ttl, terms.heartbeat, terms.turn_kept)
+        return [epoch, self._time(), *hold, *charge]
 
     def enter(self, new: str) -> list[Argument]:
         """Return what enter.lua is told; *new* is the id for a new epoch."""
@@ -59,9 +61,7 @@ class Wire:
 
     def acquire(self, limit: int, unknown: Sequence[bool]) -> list[Argument]:
         """Return what acquire.lua is told of hosts, some of which are known to be without us."""
-        terms = self.terms
-        charge = (terms.charge_factor, terms.charge_least, terms.charge_most)
-        return [limit, *charge, *map(int, unknown)]
+        return [limit, *map(int, unknown)]
 
     def finish(self, end: End) -> list[Argument]:
         """Return what finish.lua is told of a host."""

@@ -1,0 +1,58 @@
+"""Where event log and report go.
+
+A report is computed from an event log.  Without POLITE_TIMELINE the log is beside the report while
+the crawl runs, so that a killed crawl has one too, and goes when the report is there.  With JOBDIR
+a resumed crawl goes on with the log of the run before, and the log stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scrapy_polite.report.load import check_ending
+
+LOG_ENDING = ".events.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where things go.
+
+    Args:
+        log: the event log.
+        report: None when none is wanted.
+        appends: whether the log goes on after what is there.
+        keeps_log: whether the log stays once the report is there.
+    """
+
+    log: Path
+    report: Path | None
+    appends: bool
+    keeps_log: bool
+
+
+def paths(settings: Mapping[str, Any]) -> Paths | None:
+    """Return where things go, None when neither is wanted.
+
+    Raises:
+        ValueError: POLITE_REPORT has an ending that is no format.
+
+    >>> paths({"POLITE_REPORT": "polite.html"}).log.name
+    'polite.html.events.jsonl'
+    """
+    timeline, report = settings.get("POLITE_TIMELINE"), settings.get("POLITE_REPORT")
+    if not timeline and not report:
+        return None
+    resumes = bool(settings.get("JOBDIR"))
+    if not report:
+        return Paths(Path(timeline), None, resumes, True)
+    path = Path(report)
+    try:
+        check_ending(path)
+    except ValueError as error:
+        raise ValueError(f"POLITE_REPORT is {report!r}: {error}") from None
+    log = Path(timeline) if timeline else path.with_name(path.name + LOG_ENDING)
+    return Paths(log, path, resumes, resumes or bool(timeline))
