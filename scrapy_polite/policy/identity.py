@@ -22,6 +22,8 @@ import unicodedata
 from dataclasses import dataclass
 from reprlib import repr as _quoted
 
+from scrapy_polite.policy.contact import EMAIL, URL, contacts_in, fault_of, is_placeholder
+
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # what a header calls a token (RFC 9110 section 5.6.2)
 _PRODUCT = re.compile(rf"[A-Za-z_-]+(?:/{_WORD})?")
@@ -29,26 +31,6 @@ _OWN_PRODUCT = re.compile(rf"{_WORD}(?:/{_WORD})?")
 _COMPATIBLE = re.compile(r"\bcompatible;\s*(?=[A-Za-z_-])", re.IGNORECASE)
 _PRINTABLE = re.compile(r"[ -~]+")
 _BROWSERS = frozenset({"mozilla", "msie", "opera"})
-
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-# No parentheses, which RFC 3986 would allow: the URL stands in a comment of the User-Agent.
-_URL = re.compile(
-    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*)\.?(?::[1-9][0-9]{{0,4}})?"
-    r"(?:[/?#][A-Za-z0-9._~:/?#@!$&'*+,;=%-]*)?",
-    re.IGNORECASE,
-)
-_EMAIL = re.compile(rf"(?P<local>{_ATOM}(?:\.{_ATOM})*)@(?P<host>{_LABEL}(?:\.{_LABEL})+)")
-_URL_INSIDE = re.compile(r"https?://[^\s()<>\"]+", re.IGNORECASE)
-_EMAIL_INSIDE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]+", re.ASCII)
-
-_PLACEHOLDER_HOST = re.compile(
-    r"(.+\.)?(example(\.(com|net|org))?|invalid|localhost|domain\.tld|scrapy\.org"
-    r"|(your-?(domain|site|website|company|organi[sz]ation|project|name|bot)|change-?me)"
-    r"(\.[a-z]{2,}|\.(co|com|org)\.[a-z]{2})?)",
-    re.IGNORECASE,
-)
-_PLACEHOLDER_NAMES = frozenset({"changeme", "todo", "your", "youremail", "yourname", "yourbot"})
 
 _ADVICE = {
     "POLITE_PRODUCT": "write Name or Name/version, the name of letters, '_' and '-' only",
@@ -112,16 +94,16 @@ def make_identity(
     ...               contact_email="ops@foobot.test", user_agent=None).user_agent
     'FooBot/1.0 (+https://foobot.test/; ops@foobot.test)'
     """
-    url = _contact("POLITE_CONTACT_URL", contact_url, _URL)
-    email = _contact("POLITE_CONTACT_EMAIL", contact_email, _EMAIL)
+    url = _contact("POLITE_CONTACT_URL", contact_url, URL)
+    email = _contact("POLITE_CONTACT_EMAIL", contact_email, EMAIL)
     chosen = None if product is None else _product("POLITE_PRODUCT", product)
     own = None if user_agent is None else _header_text("USER_AGENT", user_agent)
     contact = "; ".join(filter(None, (url and f"+{url}", email)))
-    named = [each for each in _contacts_in(own or "") if _fault(each) is None]
+    named = [each for each in contacts_in(own or "") if fault_of(each) is None]
 
     if own is not None and named:
         header = _own(own)
-        email = email or next(filter(_EMAIL.fullmatch, named), None)
+        email = email or next(filter(EMAIL.fullmatch, named), None)
     elif own is not None and chosen is None:
         header = _completed(_own(own), contact)
     else:
@@ -184,33 +166,10 @@ def _contact(name: str, value: str | None, form: re.Pattern[str]) -> str | None:
     if value is None:
         return None
     text = _header_text(name, value)
-    fault = _fault(text) if form.fullmatch(text) else "is malformed"
+    fault = fault_of(text) if form.fullmatch(text) else "is malformed"
     if fault:
         raise _error(name, f"{_quoted(text)} {fault}")
     return text
-
-
-def _fault(contact: str) -> str | None:
-    """What is wrong with a URL or a mail address; None when somebody may be reached there."""
-    found = _EMAIL.fullmatch(contact) or _URL.fullmatch(contact)
-    if found is None:
-        return "is malformed"
-    local = found.groupdict().get("local", "")
-    is_foo = local == "foo" and found["host"].startswith("bar.")
-    if is_foo or _is_placeholder(local) or _PLACEHOLDER_HOST.fullmatch(found["host"]):
-        return "is a placeholder"
-    return None
-
-
-def _is_placeholder(name: str) -> bool:
-    return re.sub(r"[-_. ]", "", name).casefold() in _PLACEHOLDER_NAMES
-
-
-def _contacts_in(user_agent: str) -> list[str]:
-    """What looks like a contact in a User-Agent, real or not."""
-    urls = [found.rstrip(".,;:'!") for found in _URL_INSIDE.findall(user_agent)]
-    rest = _URL_INSIDE.sub(" ", user_agent)
-    return urls + [found.strip("+.-") for found in _EMAIL_INSIDE.findall(rest)]
 
 
 def _product(name: str, value: str | None) -> str:
@@ -218,7 +177,7 @@ def _product(name: str, value: str | None) -> str:
     if value is None:
         raise _error("POLITE_PRODUCT", "is not set")
     text = _text(name, value)
-    if _is_placeholder(text.partition("/")[0]):
+    if is_placeholder(text.partition("/")[0]):
         raise _error(name, f"{_quoted(text)} is a placeholder")
     if not _PRODUCT.fullmatch(text):
         fault = f"{_quoted(text)} is not Name or Name/version with a name of letters, '_' and '-'"
@@ -248,9 +207,9 @@ def _completed(user_agent: str, contact: str) -> str:
     product = _OWN_PRODUCT.match(_from_product(user_agent))
     if contact and product:
         return _joined(product[0], contact)
-    unreal = next(iter(_contacts_in(user_agent)), None)
+    unreal = next(iter(contacts_in(user_agent)), None)
     if unreal:
-        fault = f"names the contact {_quoted(unreal)}, which {_fault(unreal)}"
+        fault = f"names the contact {_quoted(unreal)}, which {fault_of(unreal)}"
         raise _error("USER_AGENT", fault)
     return user_agent
 
