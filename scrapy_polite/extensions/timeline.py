@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_polite import config
 from scrapy_polite import signals as our_signals
@@ -21,7 +22,7 @@ from scrapy_polite.policy.robots_cache import Standing
 from scrapy_polite.report import schema
 from scrapy_polite.report.paths import paths
 from scrapy_polite.report.schema import cut
-from scrapy_polite.report.writer import LogWriter
+from scrapy_polite.report.writer import FLUSH_INTERVAL, LogWriter
 from scrapy_polite.robots.parser import Rfc9309RobotParser
 from scrapy_polite.robots.problems import find_problems
 from scrapy_polite.runtime.runtime import Runtime
@@ -56,11 +57,16 @@ class PoliteTimeline:
         if where is None or not config.is_enabled(crawler.settings):
             raise NotConfigured
         self._crawler = crawler
-        self._appends = where.appends
-        self._log = LogWriter(where.log, append=where.appends)
+        try:
+            self._log = LogWriter(where.log, append=where.appends)
+        except OSError as error:
+            raise ValueError(
+                f"The event log {where.log} cannot be written: {error.strerror}."
+            ) from None
         runtime = self._runtime = Runtime.of(crawler)
         self._verdicts = runtime.robots.verdicts
         self._identity = runtime.config.identity
+        self._flushing = create_looping_call(self._log.flush)
         self._zero = 0.0  # of our monotonic clock; instants of the log are seconds since
         runtime.turns.subscribers.append(self._turn_ended)
         runtime.turns.turned_away.append(self._dropped)
@@ -102,8 +108,11 @@ class PoliteTimeline:
                 version=schema.VERSION,
             )
         )
+        self._flushing.start(FLUSH_INTERVAL)
 
     def _closed(self, reason: str) -> None:
+        if self._flushing.running:
+            self._flushing.stop()
         now = self._now()
         for host, _, _, queued in self._runtime.turns.frontier.overview():
             if queued:
@@ -206,7 +215,7 @@ class PoliteTimeline:
         )
 
     def _in_file(self, parser: object) -> tuple[float, tuple[str, ...]]:
-        """Return the Crawl-delay that a file asks for, and its problems; parsers of others: none."""
+        """Return the Crawl-delay that a file asks for, and its problems; of our parser only."""
         if not isinstance(parser, Rfc9309RobotParser):
             return 0.0, ()
         asked = parser.crawl_delay(self._identity.product_token) or 0.0

@@ -59,8 +59,10 @@ class PoliteGateMiddleware:
         return response
 
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
-        """Give back a turn that another middleware's exception left unused."""
+        """Give back a turn that another middleware's exception left unused; say what it was."""
         self._turns.yield_turn(request)
+        for tell in self._turns.turned_away:
+            tell(request, exception)
 
     def _opened(self) -> None:
         engine.forbid_repeats(self._crawler)

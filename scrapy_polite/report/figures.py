@@ -3,8 +3,8 @@
 - *Wait*: from the end of a fetch to the start of the next one.  The fetch before is the one that
   ended last; the wait is 0 when the next one starts before that.  robots.txt counts as any fetch.
 - *Wait / fetch*: the wait over the duration of the fetch before.  Promised: 10.
-- *Share*: seconds of fetches over seconds from the start of the first fetch to the start of the last
-  one, which is the one whose wait is not known.  Promised: 1/11.  Parallel fetches count each.
+- *Share*: seconds of fetches over seconds from the start of the first fetch to the start of the
+  last one, the wait after which is not known.  Promised: 1/11.  Parallel fetches count each.
 - *Most at once*: fetches in flight at one instant.  Promised: 1.
 - A wait may be `ROUNDING` short.  Where a resumed run went on with the wall clock it may be
   `RESUMING` short.
@@ -199,8 +199,8 @@ def _breaches(
         yield AT_ONCE, Breach(max(len(early), 1), at, f"{most} fetches in flight at once")
     if between:
         busy, seconds = _occupied(fetches)
-        allowed = (seconds + sum(slack(gap.ended_at, gap.next_at) for gap in between)) / (FACTOR + 1)
-        if busy > allowed:
+        seconds_at_most = seconds + sum(slack(gap.ended_at, gap.next_at) for gap in between)
+        if busy * (FACTOR + 1) > seconds_at_most:
             words = f"occupied for {busy:.3g} of {seconds:.3g} s"
             yield SHARE, Breach(1, fetches[0][0], words)
     yield from _short(TEN_TIMES, between, lambda gap: FACTOR * gap.duration, slack)
@@ -254,4 +254,5 @@ def _too_early(
                 early.append((starts[number], wait, seconds))
     if early:
         at, wait, seconds = early[0]
-        yield RETRY_AFTER, Breach(len(early), at, f"{wait:.3g} s after a Retry-After of {seconds:g} s")
+        words = f"{wait:.3g} s after a Retry-After of {seconds:g} s"
+        yield RETRY_AFTER, Breach(len(early), at, words)

@@ -12,7 +12,6 @@ from scrapy_polite.report.summary import FORMAT, Report, summarise
 from scrapy_polite.report.tally import Tally
 
 _REPORT_BYTES = 1 << 28  # no report of ours is larger
-_WRITERS = {".json": lambda report: to_json(report), ".html": to_page}
 
 
 def load(path: Path) -> Report:
@@ -88,3 +87,6 @@ def _from_report(path: Path) -> Report | None:
 
 def _begins_report(start: str) -> bool:
     return start[:9].lower() == "<!doctype" or (start.startswith("{") and FORMAT in start)
+
+
+_WRITERS = {".json": to_json, ".html": to_page}

@@ -44,15 +44,13 @@ def paths(settings: Mapping[str, Any]) -> Paths | None:
     'polite.html.events.jsonl'
     """
     timeline, report = settings.get("POLITE_TIMELINE"), settings.get("POLITE_REPORT")
-    if not timeline and not report:
-        return None
     resumes = bool(settings.get("JOBDIR"))
     if not report:
-        return Paths(Path(timeline), None, resumes, True)
+        return Paths(Path(timeline), None, resumes, True) if timeline else None
     path = Path(report)
     try:
         check_ending(path)
     except ValueError as error:
         raise ValueError(f"POLITE_REPORT is {report!r}: {error}") from None
-    log = Path(timeline) if timeline else path.with_name(path.name + LOG_ENDING)
+    log = Path(timeline or path.with_name(path.name + LOG_ENDING))
     return Paths(log, path, resumes, resumes or bool(timeline))

@@ -12,11 +12,14 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
-from functools import lru_cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 Read = Callable[[Any], Any]
+Defaults = tuple[tuple[str, Any], ...]  # of the fields of a class
+Readers = dict[str, Read]
+_KNOWN_DEFAULTS: dict[type[Any], Defaults] = {}
+_KNOWN_READERS: dict[type[Any], Readers] = {}
 _HUGE = 1e15  # no instant, duration or count that we write is anywhere near
 
 
@@ -26,7 +29,7 @@ def to_plain(value: Any) -> Any:
         return value
     if is_dataclass(value):
         return {
-            name: item if type(item) in _SIMPLE else to_plain(item)
+            name: to_plain(item)
             for name, default in _defaults(type(value))
             if (item := getattr(value, name)) != default
         }
@@ -45,13 +48,11 @@ def from_plain(cls: type[T], data: object) -> T:
     """
     if not isinstance(data, dict):
         raise ValueError(f"{cls.__name__} is no object")
-    found = {}
-    for name, read in _readers(cls):
-        if name in data:
-            try:
-                found[name] = read(data[name])
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{cls.__name__}.{name}: {error}") from None
+    readers = _readers(cls)
+    try:
+        found = {name: readers[name](value) for name, value in data.items() if name in readers}
+    except ValueError as error:
+        raise ValueError(f"{cls.__name__}: {error}") from None
     try:
         return cls(**found)
     except TypeError:
@@ -60,19 +61,21 @@ def from_plain(cls: type[T], data: object) -> T:
         raise ValueError(f"{cls.__name__} lacks {missing}") from None
 
 
-@lru_cache(maxsize=None)
-def _defaults(cls: type[Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple((field.name, _default(field)) for field in fields(cls))
+def _defaults(cls: type[Any]) -> Defaults:
+    if cls not in _KNOWN_DEFAULTS:
+        _KNOWN_DEFAULTS[cls] = tuple((field.name, _default(field)) for field in fields(cls))
+    return _KNOWN_DEFAULTS[cls]
 
 
 def _default(field: Field[Any]) -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
-@lru_cache(maxsize=None)
-def _readers(cls: type[Any]) -> tuple[tuple[str, Read], ...]:
-    hints = get_type_hints(cls)
-    return tuple((field.name, _reader(hints[field.name])) for field in fields(cls))
+def _readers(cls: type[Any]) -> Readers:
+    if cls not in _KNOWN_READERS:
+        hints = get_type_hints(cls)
+        _KNOWN_READERS[cls] = {item.name: _reader(hints[item.name]) for item in fields(cls)}
+    return _KNOWN_READERS[cls]
 
 
 def _reader(hint: Any) -> Read:
@@ -101,23 +104,27 @@ def _checked(value: Any, kind: type[Any]) -> Any:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_HUGE < value < _HUGE:
+    if type(value) not in (float, int) or not -_HUGE < value < _HUGE:
         raise ValueError(f"{value!r:.80} is no number")
     return float(value)
 
 
 def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -_HUGE < value < _HUGE:
+    if type(value) is not int or not -_HUGE < value < _HUGE:
         raise ValueError(f"{value!r:.80} is no whole number")
     return value
 
 
 def _text(value: Any) -> str:
-    return str(_checked(value, str))
+    if type(value) is not str:
+        raise ValueError(f"{value!r:.80} is no text")
+    return value
 
 
 def _truth(value: Any) -> bool:
-    return bool(_checked(value, bool))
+    if type(value) is not bool:
+        raise ValueError(f"{value!r:.80} is neither true nor false")
+    return value
 
 
 _SIMPLE: dict[Any, Read] = {float: _number, int: _integer, str: _text, bool: _truth}

@@ -1,6 +1,6 @@
 """The timeline as a PNG, for print: a row per host, fetches solid, waits hatched.
 
-Needs matplotlib (extra ``report``).  More hosts than `HOSTS_DRAWN` are not drawn; the title says so.
+Needs matplotlib (extra ``report``).  No more than `HOSTS_DRAWN` hosts are drawn; the title says so.
 """
 
 from __future__ import annotations

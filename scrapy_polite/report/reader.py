@@ -105,7 +105,7 @@ def _shifted(event: Event, seconds: float) -> Event:
         instant = getattr(event, name, None)
         if instant is not None:
             instants[name] = instant + seconds
-    return replace(event, **instants)
+    return replace(event, **instants)  # type: ignore[arg-type]
 
 
 def _foreign(path: Path) -> str:

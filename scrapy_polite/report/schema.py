@@ -256,7 +256,8 @@ def from_line(line: str | bytes) -> Event | None:
     Released(at=2.0, host='site.example')
     """
     try:
-        data: Any = json.loads(line)
+        # Of octets json would have to guess the encoding first.
+        data: Any = json.loads(line if isinstance(line, str) else line.decode())
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(data, dict) or not isinstance(data.get("event"), str):

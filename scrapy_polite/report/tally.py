@@ -162,8 +162,7 @@ class Tally:
     def _blocked(self, event: schema.Blocked) -> None:
         host = self.host(event.host)
         host.blocked += 1
-        if event.status is None:  # a refusal has its wait in the log
-            host.add(event.at, event.until_at, "backoff")
+        host.add(event.at, event.until_at, "backoff")
 
     def _released(self, event: schema.Released) -> None:
         self.host(event.host).released += 1

@@ -1,7 +1,7 @@
 """Writing the event log.
 
-- Each call is one write to the file, unbuffered: whatever kills the process, what it had written by
-  then can be read, and at most one line is torn.
+- Events wait for `flush`, which is one write to the file; who owns the log flushes it each second.
+  Whatever kills the process, what was written by then can be read, and at most one line is torn.
 - The log is bounded by count and octets.  At the bound one line ``full`` is written, and after it
   only the end of the run; the crawl goes on, and its report says from when on it knows nothing.
 - A log that cannot be written (a full disk) is given up with one line in the crawl's log.
@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 from scrapy_polite.report.schema import Ended, Event, Full, to_line
@@ -18,6 +18,8 @@ from scrapy_polite.report.schema import Ended, Event, Full, to_line
 logger = logging.getLogger(__name__)
 MAX_EVENTS = 5_000_000
 MAX_BYTES = 1 << 30
+FLUSH_INTERVAL = 1.0  # seconds, at the most
+_WAITING_MAX = 2000  # events; with more they are written at once
 
 
 class LogWriter:
@@ -44,53 +46,62 @@ class LogWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._file = path.open("a+b" if append else "wb", buffering=0)
+        self._waiting: list[Event] = []
         self._events, self._max_events = 0, max_events
-        self._bytes, self._max_bytes = self._file.tell(), max_bytes
+        self._bytes, self._max_bytes = self._file.seek(0, 2), max_bytes
         self._closed = self._full = False
-        if append:
+        self.resumes = self._bytes > 0
+        if self.resumes:
             self._mend()
 
-    @property
-    def resumes(self) -> bool:
-        """Whether nothing was written yet to a file that has something in it."""
-        return self._bytes > 0 and not self._events
-
     def write(self, *events: Event) -> None:
-        """Append events, in one write."""
-        if self._closed:
-            return
-        octets = _lines(events)
-        if not self._full and self._is_too_much(len(events), len(octets)):
-            self._full = True
-            self._put(_lines([Full(events[0].at)]))
-        if self._full:
-            octets = _lines(event for event in events if isinstance(event, Ended))
-        self._events += len(events)
-        self._bytes += len(octets)
-        self._put(octets)
+        """Take events; they are in the file after the next `flush`."""
+        self._waiting += events
+        if len(self._waiting) >= _WAITING_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits to the file."""
+        if self._waiting:
+            octets = b"".join(self._lines())
+            self._waiting.clear()
+            self._put(octets)
 
     def close(self) -> None:
-        """Close the file; nothing is written any more."""
+        """Flush and close the file; nothing is written any more."""
+        self.flush()
         self._closed = True
         self._file.close()
 
-    def _is_too_much(self, events: int, octets: int) -> bool:
-        return self._events + events > self._max_events or self._bytes + octets > self._max_bytes
+    def _lines(self) -> Iterator[bytes]:
+        for event in self._waiting:
+            if self._full and not isinstance(event, Ended):
+                continue
+            line = to_line(event).encode()
+            if not self._full and self._is_too_much(line):
+                self._full = True
+                yield to_line(Full(event.at)).encode()
+                if not isinstance(event, Ended):
+                    continue
+            self._events += 1
+            self._bytes += len(line)
+            yield line
+
+    def _is_too_much(self, line: bytes) -> bool:
+        return self._events >= self._max_events or self._bytes + len(line) > self._max_bytes
 
     def _mend(self) -> None:
         """End a line that a killed run left torn."""
-        if self._bytes:
-            self._file.seek(-1, 2)
-            if self._file.read(1) != b"\n":
-                self._put(b"\n")
+        self._file.seek(-1, 2)
+        if self._file.read(1) != b"\n":
+            self._put(b"\n")
 
     def _put(self, octets: bytes) -> None:
+        if self._closed:
+            return
         try:
             self._file.write(octets)
         except OSError as error:
             logger.error("The event log %s ends here: %s", self._path, error.strerror)
-            self.close()
-
-
-def _lines(events: Iterable[Event]) -> bytes:
-    return "".join(map(to_line, events)).encode()
+            self._closed = True
+            self._file.close()

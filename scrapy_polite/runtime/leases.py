@@ -99,6 +99,10 @@ class Leases:
     def __iter__(self) -> Iterator[Request]:
         return iter(list(self._held))
 
+    def in_hand(self) -> list[Lease]:
+        """Return all leases that requests hold."""
+        return [held.lease for held in self._held.values()]
+
     def set_floor(self, host: str, seconds: float) -> None:
         """Have at least *seconds* between the fetches of a host."""
         self._floors[host] = seconds

@@ -65,6 +65,9 @@ class Robots:
         self._wall = wall
         self._parser_class: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self.verdicts = Verdicts(lanes, config.ages, config.robots_hold)
+        self.subscribers: list[
+            Callable[[str, str, RobotsRecord], None]
+        ] = []  # origin, host, record
         self._fetching = 0
         cutter = self._cutter = robots_fetch.Cutter()
         crawler.signals.connect(cutter.bytes_received, signals.bytes_received)
@@ -152,7 +155,7 @@ class Robots:
             logger.exception("robots.txt of %s counts as unreachable", origin)
             now = self._clock()
             failed = cache.unreachable(entry.record, origin, now=now, status=None)
-            self.verdicts.adopt(origin, entry, failed, now)
+            self._adopt(origin, entry, failed)
         finally:
             entry.fetching = False
             self._fetching -= 1
@@ -200,7 +203,12 @@ class Robots:
             await engine.wait_for(self._store.put_robots(record))
         except StoreUnavailable as error:
             logger.error("robots.txt of %s was not stored: %s", origin, error)
+        self._adopt(origin, entry, record)
+
+    def _adopt(self, origin: str, entry: Entry, record: RobotsRecord) -> None:
         self.verdicts.adopt(origin, entry, record, self._clock())
+        for subscriber in self.subscribers:
+            subscriber(origin, entry.host, record)
 
     def _hear_crawl_delay(self, origin: str, entry: Entry, parser: RobotParser) -> None:
         ask: Callable[[str], float | None] = getattr(parser, "crawl_delay", lambda _: None)
@@ -232,6 +240,7 @@ class Robots:
     def stop(self) -> None:
         """Send everything that waits for a verdict away."""
         for told in self.verdicts.clear_waiting():
+            self._crawler.stats.inc_value(stats.GATE_STOPPED)
             told.errback(CrawlStopping("The crawl stops"))
 
     def _count(self, origin: str, answer: Answer) -> None:

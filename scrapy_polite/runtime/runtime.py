@@ -6,6 +6,7 @@ is made once per crawler, by whichever component comes first, with or without th
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from scrapy.utils.job import job_dir
+from twisted.internet.task import LoopingCall
 
 from scrapy_polite import config, engine
 from scrapy_polite.runtime import listing
@@ -26,6 +29,7 @@ from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
+from scrapy_polite.state.clock import steady
 from scrapy_polite.state.factory import make_store
 from scrapy_polite.state.protocol import StoreUnavailable
 
@@ -34,8 +38,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_polite.config import Config
-    from scrapy_polite.state.protocol import PolitenessStore
+    from scrapy_polite.state.protocol import Lease, PolitenessStore
 
+logger = logging.getLogger(__name__)
+RENEW_EVERY = 60.0  # seconds
 _runtimes: WeakKeyDictionary[Crawler, Runtime] = WeakKeyDictionary()
 
 
@@ -51,7 +57,7 @@ class Runtime:
         self,
         crawler: Crawler,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = steady,
         wall: Callable[[], float] = time.time,
     ) -> None:
         listing.check(crawler.settings)
@@ -60,7 +66,11 @@ class Runtime:
         self.clock = clock
         self.wall = wall
         self.store: PolitenessStore = make_store(
-            self.config.state, job_dir(crawler.settings), clock, self.config.redis_prefix
+            self.config.state,
+            job_dir(crawler.settings),
+            clock=clock,
+            rules=self.config.rules.delay,
+            redis_prefix=self.config.redis_prefix,
         )
         self.lanes = Lanes(obey=self.config.obey_robots, grouping=grouping(self.config.group_by))
         self.robots = Robots(crawler, self.config, self.lanes, self.store, clock=clock, wall=wall)
@@ -85,6 +95,7 @@ class Runtime:
         limit = self.config.rules.backoff.retry_after_max
         self.outage = Outage(crawler, self.turns, clock)
         self.turns.subscribers.append(self.outage.turn_ended)
+        self._renewing: AsyncioLoopingCall | LoopingCall | None = None
         self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -101,10 +112,32 @@ class Runtime:
             runtime = _runtimes[crawler] = cls(crawler)
         return runtime
 
-    def _spider_opened(self) -> None:
+    async def _spider_opened(self) -> None:
         engine.on_closing(self.crawler, self._stop)
+        try:
+            await engine.wait_for(self.store.open())
+        except ValueError as error:  # a file of a newer version: nothing can be fetched with it
+            logger.error("%s", error)
+            engine.spawn(self.crawler.engine.close_spider_async(reason="polite_state"))
+        except StoreUnavailable:
+            pass  # the pump says so and waits
+        if self.store.shared:
+            self._renewing = create_looping_call(self._renew)
+            self._renewing.start(RENEW_EVERY, now=False)
+
+    def _renew(self) -> None:
+        """Tell the store that leases in hand are still in use, however long a fetch takes."""
+        held = self.leases.in_hand()
+        if held:
+            engine.spawn(self._renew_held(held))
+
+    async def _renew_held(self, held: list[Lease]) -> None:
+        with suppress(StoreUnavailable):  # the pump says so
+            await engine.wait_for(self.store.renew(held))
 
     async def _spider_closed(self) -> None:
+        if self._renewing is not None and self._renewing.running:
+            self._renewing.stop()
         with suppress(StoreUnavailable):
             await engine.wait_for(self.store.close())
 

@@ -57,6 +57,7 @@ class Turns:
         self.pump = Pump(self.frontier, store, granted=self.dispatch, woken=self.woken, clock=clock)
         self.pump.store_failed = self._count_store_failure
         self.subscribers: list[Callable[[TurnEnded], None]] = []
+        self.turned_away: list[Callable[[Request, Exception], None]] = []  # told of what never went
         self._on_robots_turn = on_robots_turn
         self._robots_places = robots_places
         self._clock = clock

@@ -1,8 +1,8 @@
 """What a simulated crawl came to.
 
 Waiting is counted by host and by reason, when it is over: the parts of the rule (see `policy.delay`
-and `policy.host`), `ROBOTS` while robots.txt could not be read, and `PLACE` while the host was
-ready and all places were in use.
+and `policy.host`), `ROBOTS` while robots.txt could not be read, `PLACE` and `ROBOTS_PLACE` while
+the host was ready for a page or a robots.txt and all places for that were in use.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import NamedTuple
 from scrapy_polite.frontier.hosts import Want
 from scrapy_polite.policy.host import Outcome
 
-PLACE = "place"
 ROBOTS = "robots"
+PLACE = "place"
+ROBOTS_PLACE = "robots place"
+PLACE_OF = {Want.PAGE: PLACE, Want.ROBOTS: ROBOTS_PLACE}
 
 
 class Fetched(NamedTuple):
@@ -112,7 +114,7 @@ class Tally:
     def total(self, places: int, left: int, cut_off_at: float | None) -> Simulation:
         """Return what it came to; *cut_off_at* is None when the crawl came to its end."""
         seconds = self._ended_at if cut_off_at is None else cut_off_at
-        place = self._waits.get(PLACE, 0.0)
+        for_places = sum(self._waits.get(place, 0.0) for place in PLACE_OF.values())
         occupied = sum(self._in_use.values()) + sum(self._waits.values())
         return Simulation(
             seconds=seconds,
@@ -123,7 +125,7 @@ class Tally:
             left=left,
             parked=self.parked,
             busy=self._in_use[Want.PAGE] / (places * seconds) if seconds else 0.0,
-            paced=1.0 - place / occupied if occupied else 1.0,
+            paced=1.0 - for_places / occupied if occupied else 1.0,
             waits=dict(self._waits),
             log=tuple(self._log),
         )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from heapq import heappop, heappush
+from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 from scrapy_polite.frontier.hosts import NEVER, Frontier, Want
 from scrapy_polite.policy.host import Fetch, Outcome, Turn, after_fetch
 from scrapy_polite.simulator.plan import Plan
-from scrapy_polite.simulator.result import PLACE, ROBOTS, Fetched, Simulation, Tally
+from scrapy_polite.simulator.result import PLACE, PLACE_OF, ROBOTS, Fetched, Simulation, Tally
 from scrapy_polite.simulator.verdicts import Verdicts
 from scrapy_polite.state.memory import MemoryStore
 from scrapy_polite.state.protocol import Lease
@@ -90,8 +91,8 @@ class _Run:
     def start(self, want: Want) -> None:
         """Use the free places of a kind."""
         while batch := min(self.free[want], _BATCH):
-            taken = (self.frontier.take(want, self.now) for _ in range(batch))
-            hosts = [host for host in taken if host is not None]
+            taken = iter(lambda: self.frontier.take(want, self.now), None)
+            hosts = list(islice(taken, batch))
             if not hosts:
                 return
             acquired = _done(self.store.acquire(hosts, limit=batch))
@@ -105,7 +106,7 @@ class _Run:
         number = int(lease.host)
         host, rest = self.plan.hosts[number], self.rests[number]
         self.tally.wait(rest.reason, rest.until_at - rest.since_at)
-        self.tally.wait(PLACE, self.now - rest.until_at)
+        self.tally.wait(PLACE_OF[want], self.now - rest.until_at)
         latency = host.latency
         if want is Want.ROBOTS:
             self.verdicts.begin(number)
@@ -168,10 +169,16 @@ class _Run:
         for key, ready_at, taken, queued in self.frontier.overview():
             left += queued
             if cut_off_at is not None and queued and not taken and ready_at < NEVER:
-                rest = self.rests[int(key)]
-                self.tally.wait(rest.reason, min(cut_off_at, rest.until_at) - rest.since_at)
-                self.tally.wait(PLACE, max(cut_off_at - rest.until_at, 0.0))
+                self.end_rest(key, cut_off_at)
         return self.tally.total(self.plan.places, left, cut_off_at)
+
+    def end_rest(self, key: str, at: float) -> None:
+        """Add for what, and for how long, a host had waited when the crawl was cut off."""
+        rest = self.rests[int(key)]
+        self.tally.wait(rest.reason, min(at, rest.until_at) - rest.since_at)
+        needs_robots = self.frontier.want(key, at)[0] is Want.ROBOTS
+        place = PLACE_OF[Want.ROBOTS if needs_robots else Want.PAGE]
+        self.tally.wait(place, max(at - rest.until_at, 0.0))
 
 
 def _done(coroutine: Coroutine[Any, Any, T]) -> T:

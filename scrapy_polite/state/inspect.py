@@ -66,7 +66,7 @@ def hosts(path: str | os.PathLike[str], host: str | None = None) -> list[KnownHo
             "WHERE ?1 IS NULL OR host = ?1 ORDER BY 2, 1",
             (host,),
         )
-        return [_known_host(Path(path).absolute(), row, now) for row in rows]
+        return [_known_host(Path(path).resolve(), row, now) for row in rows]
 
 
 def robots(path: str | os.PathLike[str], origin: str | None = None) -> Iterator[RobotsRecord]:
@@ -132,7 +132,7 @@ def _reason(state: HostState, due_in: float) -> str:
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[sqlite3.Connection, float]]:
     """Open a state file that is there; yield it and the instant in its time."""
-    path = Path(path).absolute()
+    path = Path(path).resolve()
     if not path.is_file():
         raise FileNotFoundError(f"There is no state file {path}")
     machine, db = Machine(), sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)

@@ -58,7 +58,7 @@ class PolitenessStore(Protocol):
         """Make the store ready."""
 
     async def close(self) -> None:
-        """Let go of everything; leases in hand are given back."""
+        """Let go of everything; leases in hand end as if their fetches had lasted until now."""
 
     async def acquire(self, hosts: Sequence[str], *, limit: int) -> Acquired:
         """Lease at most *limit* of the hosts that are due."""

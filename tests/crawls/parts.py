@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
-from scrapy.exceptions import IgnoreRequest
+from scrapy.core.downloader import Downloader
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
+
+from scrapy_polite import PoliteDownloader
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -83,3 +86,34 @@ class Listener:
             request.url.replace("/robots.txt", "/private/page"), "HarnessBot"
         )
         self._stats.inc_value(f"heard/{'allowed' if allowed else 'forbidden'}")
+
+
+class Idler:
+    """An extension that finds more to do three times when the spider is idle.
+
+    USERS_PARTS["idle"] is the URL of a site.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._url = crawler.settings.getdict("USERS_PARTS")["idle"]
+        self._more = ["/idle1", "/idle2", "/idle3"]
+        crawler.signals.connect(self._idle, signals.spider_idle)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Idler:
+        return cls(crawler)
+
+    def _idle(self) -> None:
+        if self._more:
+            url = self._url + self._more.pop(0)
+            self._crawler.engine.crawl(Request(url, cb_kwargs={"asked_url": url}))
+            raise DontCloseSpider
+
+
+class OwnDownloader(Downloader):
+    """A user's downloader that knows nothing of ours."""
+
+
+class OwnPoliteDownloader(PoliteDownloader):
+    """A user's downloader on top of ours."""

@@ -174,9 +174,10 @@ async def test_http_cache(web: Web, tmp_path: Path, policy: str) -> None:
     stock = {**cached, "RETRY_ENABLED": False, "ROBOTSTXT_OBEY": False}
     before = await crawl_here(web, [site.url("/old")], stock, polite=False)
     assert before.outcome == {site.url("/old"): [429]}
-    for asked in (["/new", "/new", "/old"], []):
+    for asked, stored in ((["/new", "/new", "/old"], 2), ([], 0)):
         run = await crawl_here(web, urls, cached)
         assert run.outcome == {url: [200] for url in urls}
+        assert run.stats.get("httpcache/store", 0) == stored
         assert sorted(a.path for a in run.arrivals if a.path != "/robots.txt") == asked
 
 

@@ -62,7 +62,6 @@ async def test_rfc9309_2_3_1_2_other_hosts(web: Web) -> None:
     Credentials that the crawl sends with every request stay at home.
     """
     other = web.site({"/rules.txt": DISALLOW, "/robots.txt": ALLOW, "/private/page": ""})
-    dead = web.deserted()
 
     def onward(write: Callable[[str, int], str]) -> Callable[[Asked], Any]:
         return lambda asked: moved(write(other.host, asked.port))
@@ -73,16 +72,24 @@ async def test_rfc9309_2_3_1_2_other_hosts(web: Web) -> None:
         "userinfo": Case(onward(lambda h, p: f"http://me:secret@{h}:{p}/rules.txt"), FORBIDDEN),
         "its robots.txt": Case(onward(lambda h, p: f"http://{h}:{p}/robots.txt"), ALLOWED),
         "its 404": Case(onward(lambda h, p: f"http://{h}:{p}/none"), ALLOWED),
-        "another scheme": Case(onward(lambda h, p: f"https://{h}:{p}/rules.txt"), UNREACHABLE),
-        "a dead host": Case(lambda _: moved(dead.url("/robots.txt")), UNREACHABLE),
     }
     secrets = {"Authorization": "Basic bWU6c2VjcmV0", "Cookie": "session=secret"}
-    settings = {"POLITE_ROBOTS_TIMEOUT": 1, "DEFAULT_REQUEST_HEADERS": secrets}
-    got, run, _ = await judge(web, cases, settings)
+    got, run, _ = await judge(web, cases, {"DEFAULT_REQUEST_HEADERS": secrets})
     assert got == expected(cases)
     for seen in robots_fetches(run.arrivals):
         at_home = seen.host != other.host
         assert ("authorization" in seen.headers, "cookie" in seen.headers) == (at_home, at_home)
+
+
+async def test_rfc9309_2_3_1_4_to_who_does_not_answer(web: Web) -> None:
+    """A redirect to a dead host, or to a scheme that nobody speaks there, is unreachable."""
+    dead = web.deserted()
+    cases = {
+        "a dead host": Case(lambda _: moved(dead.url("/robots.txt")), UNREACHABLE),
+        "another scheme": Case(lambda a: moved(f"https://{a.host}:{a.port}/rules"), UNREACHABLE),
+    }
+    got, _, _ = await judge(web, cases, {"POLITE_ROBOTS_TIMEOUT": 1})
+    assert got == expected(cases)
 
 
 async def test_rfc9309_2_3_1_2_rules_belong_to_the_origin_first_asked(web: Web) -> None:

@@ -12,11 +12,15 @@ from scrapy import Spider
 from scrapy.http import Response
 
 from harness import Answer, Web, crawl_here, gaps, robots_fetches
+from harness.pages import Page
 
 pytestmark = pytest.mark.crawl
 
 FAST: dict[str, Any] = {"CONCURRENT_REQUESTS": 64, "RETRY_ENABLED": False}
 ALL = "User-agent: *\n"
+DEBUG_LINE = re.compile(
+    r"slot: \S+ \| conc: 1 \| delay: +\d+ ms \([+-]\d+\) \| latency: +\d+ ms \| size: +\d+ bytes"
+)
 
 
 async def test_floors(web: Web) -> None:
@@ -24,24 +28,22 @@ async def test_floors(web: Web) -> None:
 
     DOWNLOAD_DELAY is a floor without a downward jitter; DOWNLOAD_SLOTS counts by host and by slot.
     """
-    short = {"Cache-Control": "max-age=0"}
-    robots: dict[str, tuple[Any, float]] = {
+    ours = "User-agent: HarnessBot\nCrawl-delay: 0.5\n\nUser-agent: *\nCrawl-delay: 9\n"
+    table: dict[str, tuple[Page, float]] = {
         "DOWNLOAD_DELAY": (404, 0.2),
         "Crawl-delay": (ALL + "Crawl-delay: 0.6", 0.6),
         "a smaller Crawl-delay": (ALL + "Crawl-delay: 0.01", 0.2),
-        "Crawl-delay of our own group": (
-            "User-agent: HarnessBot\nCrawl-delay: 0.5\n\nUser-agent: *\nCrawl-delay: 9\n",
-            0.5,
-        ),
+        "Crawl-delay of our own group": (ours, 0.5),
         "Crawl-delay of others": ("User-agent: OtherBot\nCrawl-delay: 99\n", 0.2),
+        "Crawl-delay that is cut": (ALL + "Crawl-delay: 500", 0.8),
+        "Crawl-delay of a redirected file": (Answer(302, {"Location": "/rules"}), 0.55),
         "Request-rate": (ALL + "Request-rate: 2/1", 0.5),
-        "Crawl-delay, cut": (ALL + "Crawl-delay: 500", 0.8),
         "DOWNLOAD_SLOTS by host": (404, 0.7),
         "DOWNLOAD_SLOTS by slot": (404, 0.65),
-        "Crawl-delay, redirected": (Answer(302, {"Location": "/rules"}), 0.55),
     }
-    rules = {"/rules": ALL + "Crawl-delay: 0.55", "*": ""}
-    sites = {name: web.site({"/robots.txt": page, **rules}) for name, (page, _) in robots.items()}
+    pages: dict[str, Page] = {"/rules": ALL + "Crawl-delay: 0.55", "*": ""}
+    sites = {name: web.site({"/robots.txt": file, **pages}) for name, (file, _) in table.items()}
+    slots = {sites["DOWNLOAD_SLOTS by host"].host: {"delay": 0.7}, "careful": {"delay": 0.65}}
     asked = [
         {
             "url": site.url(f"/{number}"),
@@ -50,36 +52,26 @@ async def test_floors(web: Web) -> None:
         for name, site in sites.items()
         for number in range(3)
     ]
-    slots = {sites["DOWNLOAD_SLOTS by host"].host: {"delay": 0.7}, "careful": {"delay": 0.65}}
-    run = await crawl_here(
-        web,
-        asked,
-        {
-            **FAST,
-            "DOWNLOAD_DELAY": 0.2,
-            "DOWNLOAD_SLOTS": slots,
-            "POLITE_CRAWL_DELAY_MAX": 0.8,
-        },
-    )
+    limits = {"DOWNLOAD_DELAY": 0.2, "DOWNLOAD_SLOTS": slots, "POLITE_CRAWL_DELAY_MAX": 0.8}
+    run = await crawl_here(web, asked, {**FAST, **limits})
     for name, site in sites.items():
         waits = [gap.wait for gap in gaps(run.arrivals) if gap.host == site.host]
-        pages = [wait for wait in waits if name != "DOWNLOAD_SLOTS by slot"] or waits[1:]
-        if name.endswith("redirected"):
-            pages = waits[1:]  # nobody knew of it before
-        assert (name, len(waits) >= 3, min(pages) >= robots[name][1]) == (name, True, True), pages
+        if name in ("Crawl-delay of a redirected file", "DOWNLOAD_SLOTS by slot"):
+            del waits[0]  # the file that tells of it, and one that is in no slot of a user's
+        assert len(waits) >= 2
+        assert min(waits) >= table[name][1], (name, waits)
     assert "is 500 s and is cut to 0.8 s (POLITE_CRAWL_DELAY_MAX)" in run.log
-    assert short
 
 
 async def test_crawl_delay_at_once(web: Web) -> None:
     """A Crawl-delay counts from the fetch that told of it, also for pages that wait already."""
-    files = [Answer(headers={"Cache-Control": "max-age=1"}), ALL + "Crawl-delay: 0.9"]
+    files = [Answer(headers={"Cache-Control": "max-age=1"}), ALL + "Crawl-delay: 0.6"]
     site = web.site({"/robots.txt": files, "*": ""})
     settings = {**FAST, "POLITE_ROBOTS_MIN_AGE": 0, "POLITE_MIN_DELAY": 0.25}
-    run = await crawl_here(web, [site.url(f"/{n}") for n in range(7)], settings)
+    run = await crawl_here(web, [site.url(f"/{n}") for n in range(6)], settings)
     _, told = robots_fetches(run.arrivals)
     later = [gap.wait for gap in gaps(run.arrivals) if gap.before.start_at >= told.start_at]
-    assert later and min(later) >= 0.9
+    assert later and min(later) >= 0.6
 
 
 async def test_autothrottle_settings(web: Web) -> None:
@@ -100,11 +92,11 @@ async def test_autothrottle_settings(web: Web) -> None:
             "AUTOTHROTTLE_DEBUG": True,
         },
     )
-    assert all(gap.wait >= 0.4 for gap in gaps(run.arrivals) if gap.host == site.host)
-    assert all(gap.wait >= 0.5 for gap in gaps(run.arrivals) if gap.before.path.strip("/").isdigit() and gap.host == slow.host)
+    for gap in gaps(run.arrivals):
+        assert gap.host != site.host or gap.wait >= 0.4
+        assert gap.before.duration < 0.1 or gap.wait >= 0.5
     assert run.stats["polite/wait/capped"] >= 3
-    line = r"slot: \S+ \| conc: 1 \| delay: +\d+ ms \([+-]\d+\) \| latency: +\d+ ms \| size: +\d+ bytes"
-    assert len(re.findall(line, run.log)) == len(run.arrivals)
+    assert len(DEBUG_LINE.findall(run.log)) == len(run.arrivals)
 
 
 async def test_dont_adjust_delay(web: Web) -> None:
@@ -131,8 +123,8 @@ async def test_slot_delay_and_a_slow_fetch_between(web: Web) -> None:
 
     The slot keeps a timer of its own, which must not outlast the wait of a faster fetch.
     """
-    site = web.site({"/slow": Answer(delay=0.3), "*": Answer(delay=0.02)})
-    names = ["/1", "/2", "/slow", "/3", "/4", "/5"]
+    site = web.site({"/slow": Answer(delay=0.2), "*": Answer(delay=0.02)})
+    names = ["/1", "/slow", "/2", "/3"]
     delays: dict[str, float] = {}
 
     def parse(self: Spider, response: Response, asked_url: str) -> None:

@@ -227,6 +227,20 @@ async def unbooked(question: Coroutine[Any, Any, list[Any]]) -> list[Any]:
     return await deferred_from_coro(question)
 
 
+@pytest.mark.parametrize("server", [PERSISTENT], indirect=True, ids=["with persistence"])
+def test_record_that_could_not_be_told_is_told_later(server: RedisServer) -> None:
+    """A robots.txt that was read while the server was down is known to all once it is back."""
+    with store_on(server) as store, store_on(server) as other:
+        store.open()
+        server.kill()
+        with pytest.raises(StoreUnavailable):
+            store.put_robots(RobotsRecord("http://a.test", status=404))
+        server.start()
+        server.settle("polite:")
+        assert store.soon("a.test").leases != []
+        assert other.get_robots("http://a.test") is not None
+
+
 def test_grant_that_was_never_heard_of_is_granted_again() -> None:
     """When the answer to a question was lost, the next question gets the turn."""
     server = shared_server()

@@ -75,7 +75,7 @@ def idle(log: Sequence[Fetched], plan: Plan) -> Iterator[str]:
 
 
 def many_hosts(places: int, slowest: float) -> Plan:
-    """Return half an hour of 10,000 different hosts, of which some fail and some refuse."""
+    """Return half an hour of 10,000 different hosts; of their fetches some fail or are refused."""
     random = Random(9309)
     return Plan(
         [
@@ -89,6 +89,7 @@ def many_hosts(places: int, slowest: float) -> Plan:
             for _ in range(10_000)
         ],
         places=places,
+        robots_places=places,
         failures=0.05,
         refusals=0.02,
         until=HALF_AN_HOUR,
@@ -98,7 +99,7 @@ def many_hosts(places: int, slowest: float) -> Plan:
 
 
 @pytest.fixture(
-    scope="module", params=[(64, 3.0), (1500, 20.0)], ids=["few places", "places enough"]
+    scope="module", params=[(64, 4.0), (1500, 40.0)], ids=["few places", "places enough"]
 )
 def half_an_hour(request: pytest.FixtureRequest) -> tuple[Plan, Simulation]:
     plan = many_hosts(*request.param)
@@ -115,7 +116,7 @@ def test_no_host_is_idle_while_a_place_is_free(half_an_hour: HalfAnHour) -> None
     assert crawl.parked == 0
     assert crawl.failed and crawl.refused
     # Fetches that were under way at the end are not in the log: look at the time before them.
-    end = plan.until - 40.0
+    end = plan.until - 60.0
     early = [f for f in crawl.log if f.started_at < end]
     assert list(idle(early, replace(plan, until=end))) == []
 
@@ -144,7 +145,7 @@ def test_no_page_goes_before_its_verdict(half_an_hour: HalfAnHour) -> None:
 def test_crawls_of_many_hosts_are_limited_by_places_or_pace(half_an_hour: HalfAnHour) -> None:
     """10,000 hosts make all the fetches that their places, or their own waits, allow."""
     _, crawl = half_an_hour
-    assert crawl.share > 0.99
+    assert crawl.share > 0.95
     assert crawl.share == max(crawl.busy, crawl.paced)
 
 
@@ -214,6 +215,12 @@ def test_waiting_for_a_place_is_counted() -> None:
     assert (crawl.waits, crawl.paced, crawl.share) == ({"place": 3.0}, 0.5, 1.0)
 
 
+def test_waiting_for_a_robots_place_is_counted() -> None:
+    """POLITE_ROBOTS_CONCURRENCY can be what holds a crawl up."""
+    plan = Plan([HostPlan(latency=1.0, robots_latency=1.0)] * 3, robots_places=1, rules=TEN_TIMES)
+    assert simulate(plan).waits == {"robots place": 3.0, "duration": 30.0}
+
+
 def test_robots_places_are_beside_the_pages() -> None:
     """A robots.txt that takes a minute holds no place that another host's pages could use."""
     hosts = [HostPlan(3, 1.0), HostPlan(1, 1.0, robots_latency=60.0)]
@@ -232,8 +239,7 @@ def test_robots_is_fetched_again_after_a_day() -> None:
 
 def test_unreachable_robots_holds_the_pages() -> None:
     """RFC 9309 section 2.3.1.4: nothing is fetched of a host whose robots.txt cannot be read."""
-    host = HostPlan(pages=5, robots_latency=1.0)
-    crawl = simulate(Plan([host], failures=1.0, until=200.0))
+    crawl = simulate(Plan([HostPlan(5, robots_latency=1.0)], failures=1.0, until=200.0))
     assert (crawl.fetches, crawl.left, crawl.robots_fetches) == (0, 5, 3)
     assert crawl.waits["robots"] == pytest.approx(200.0 - 3 * 1.0)
 

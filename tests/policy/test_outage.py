@@ -80,7 +80,8 @@ def test_probes_become_rarer() -> None:
         watch.failed(host, 100.0)
     due = [watch.probe_at]
     due += [watch.probed(due[0]) for _ in range(2000)]  # a day and more
-    assert due[:6] == [100.0 + PROBE_FIRST, *(105.0 + s for s in (10, 20, 40, PROBE_MAX, PROBE_MAX))]
+    first = 100.0 + PROBE_FIRST
+    assert due[:6] == [first, *(first + s for s in (10, 20, 40, PROBE_MAX, PROBE_MAX))]
     assert due[-1] == 105.0 + PROBE_MAX
 
 

@@ -62,7 +62,7 @@ UNSAID: dict[str, Headers] = {
     "a day of a policy": {"RateLimit-Policy": '"day";q=5;w=86400'},
     "negative": {"RateLimit": '"default";r=-5;t=30'},
     "fraction in an item": {"RateLimit": '"default";r=5;t=30.5'},
-    "digits that are not ASCII": {"X-RateLimit-Remaining": "٥", "X-RateLimit-Reset": "٣"},
+    "digits that are not ASCII": {"X-RateLimit-Remaining": "\u0665", "X-RateLimit-Reset": "\u0663"},
     "too many digits": {"RateLimit": f'"a";r=5;t={"9" * 5000}'},
     "words": {"RateLimit": "slow down please", "X-RateLimit-Reset": "soon"},
     "parts of one limit in two headers": {"RateLimit-Remaining": "5", "X-RateLimit-Reset": "30"},
@@ -81,10 +81,9 @@ def test_unsaid(headers: Headers) -> None:
     assert spacing(headers.get, NOW) is None
 
 
-PIECES = st.sampled_from(
-    ['"a"', ";", ",", "=", " ", "r", "t", "q", "w", "remaining", "reset", "0", "5", "30", "-1", "nan"]
-    + ["9" * 30, "1700000030", "\n", "\x00", "é", "٣", ".", ":"]
-)
+SIGNS, WORDS = '";,= rtqw.:-\n\x00\u0663', ('"a"', "remaining", "reset", "nan")
+NUMBERS = ("0", "5", "30", "1700000030", "9" * 30)
+PIECES = st.sampled_from([*SIGNS, *WORDS, *NUMBERS])
 VALUES = st.text() | st.lists(PIECES, max_size=12).map("".join)
 NAMES = ["RateLimit", "RateLimit-Policy"] + [
     f"{prefix}RateLimit-{part}" for prefix in ("", "X-") for part in ("Remaining", "Reset")

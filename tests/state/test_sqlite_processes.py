@@ -22,6 +22,7 @@ import pytest
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_polite.state import inspect
 from scrapy_polite.state.memory import LEASED, NOT_DUE
 from scrapy_polite.state.sqlite import LeaseRules, SqliteStore
 from state.kit import PATIENCE, Driven
@@ -91,7 +92,19 @@ def test_another_process_has_the_turn(path: Path) -> None:
         assert (10.0 < seconds <= 20.0, reason) == (True, NOT_DUE)
 
 
-def test_killed_process_frees_its_hosts_at_once(path: Path) -> None:
+def test_link_to_the_file(path: Path) -> None:
+    """Crawls that know the file by different paths know of each other."""
+    link = path.with_name("link") / "to.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    with apart(path, "hold", "a.test") as other, Driven(SqliteStore(link)) as store:
+        other.hear()
+        assert store.wait("a.test")[1] == LEASED
+        assert [known.reason for known in inspect.hosts(link)] == [inspect.LEASED]
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_killed_process_frees_its_hosts_at_once(path: Path, swept: bool) -> None:
     """The first to ask after a kill -9 finds the turn free, the fetch charged until then."""
     with apart(path, "hold", "a.test") as other, Driven(SqliteStore(path)) as store:
         other.hear()
@@ -100,13 +113,22 @@ def test_killed_process_frees_its_hosts_at_once(path: Path) -> None:
         assert store.wait("a.test")[1] == LEASED
         other.signal(signal.SIGKILL)
         held_for = time.monotonic() - held_at
+        [sign] = path.parent.glob(f"*.{other.process.pid}-*.alive")
+        if swept:
+            sign.unlink()
         seconds, reason = store.wait("a.test")
         assert reason == NOT_DUE
         assert seconds >= FACTOR * held_for
-        assert list(path.parent.glob(f"*.{other.process.pid}-*.alive")) != []
+
+
+def test_signs_of_dead_processes_are_swept(path: Path) -> None:
+    """A new crawl removes the signs of life that killed ones left behind."""
+    with apart(path, "hold", "a.test") as other:
+        other.hear()
+    assert list(path.parent.glob("*.alive")) != []
     with Driven(SqliteStore(path)) as store:
         store.open()
-        assert list(path.parent.glob(f"*.{other.process.pid}-*.alive")) == []
+    assert list(path.parent.glob("*.alive")) == []
 
 
 def test_child_does_not_stand_in_for_a_killed_process(path: Path) -> None:

@@ -106,6 +106,17 @@ def test_clock_set_while_running(tmp_path: Path) -> None:
         assert store.wait("a.test")[0] == pytest.approx(580.0)
 
 
+def test_time_goes_on_from_the_end_of_a_run(tmp_path: Path) -> None:
+    """With a clock that was set back over a reboot, the time of the last run still counts."""
+    path, clock, up = tmp_path / "polite.db", Clock(), Clock(UPTIME)
+    running = Machine(wall=lambda: WALL, uptime=up, boot_id=lambda: "first")
+    with Driven(SqliteStore(path, clock=clock, machine=running)) as store:
+        store.release(store.lease("a.test"), WAIT)
+        up.now += 200.0
+    with Driven(SqliteStore(path, clock=clock, machine=machine(0.0, 30.0, "second"))) as store:
+        assert store.wait("a.test")[0] == pytest.approx(WAIT - 230.0)
+
+
 def test_time_of_a_file_never_goes_back(tmp_path: Path) -> None:
     """Reboots with ever earlier clocks add up the waits, they do not begin them anew."""
     path, clock = tmp_path / "polite.db", Clock()

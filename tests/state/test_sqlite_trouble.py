@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -14,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from scrapy_polite.policy.host import HostState
+from scrapy_polite.state import inspect
 from scrapy_polite.state.memory import LEASED, NOT_DUE
 from scrapy_polite.state.protocol import StoreUnavailable
-from scrapy_polite.state.sqlite import NewerFile, SqliteStore
-from state.kit import Driven
+from scrapy_polite.state.sqlite import LeaseRules, NewerFile, SqliteStore
+from state.kit import PATIENCE, Clock, Driven
 from state.test_sqlite_processes import apart
 
 
@@ -176,6 +179,18 @@ def test_impossible_folder(tmp_path: Path) -> None:
         assert store.lease("a.test")
 
 
+def test_folder_that_somebody_locks(path: Path, store: Driven) -> None:
+    """A process that hangs while it opens the file makes the others give up, not hang."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with pytest.raises(StoreUnavailable, match="locked by another process"):
+            store.open()
+    finally:
+        os.close(folder)
+    assert store.lease("a.test")
+
+
 def test_full_disk(path: Path) -> None:
     """On a full disk nothing is leased and no lease is lost; with room again the store is back."""
     with apart(path, "full") as crawl:
@@ -232,24 +247,51 @@ def test_deleted_file(
 ) -> None:
     """A file that was deleted is begun anew by all crawls, with the turns that they have."""
     path = tmp_path / "folder" / "polite.db"
-    with Driven(SqliteStore(path)) as one, Driven(SqliteStore(path)) as other:
+    clock, rules = Clock(), LeaseRules(entering=10.0)
+    crawls = [
+        SqliteStore(path, clock=clock, machine=clock.machine(), leases=rules) for _ in range(2)
+    ]
+    with Driven(crawls[0]) as one, Driven(crawls[1]) as other:
         held, others = one.lease("a.test"), other.lease("b.test")
         with caplog.at_level(logging.WARNING):
             delete(path)
-            assert one.renew(held) == [held]
+            assert one.wait("c.test") == (10.0, LEASED)  # until the other has entered its turn
             assert other.renew(others) == [others]
         assert len(caplog.messages) == 2
         assert all("deleted or replaced" in line for line in caplog.messages)
+        clock.now += 10.0
         assert one.wait("b.test")[1] == LEASED
         assert other.wait("a.test")[1] == LEASED
-        assert other.lease("c.test").token > max(held.token, others.token)
+        assert other.lease("c.test")
         assert one.release(held, 60.0)
         assert other.wait("a.test")[1] == NOT_DUE
 
 
+def test_crawl_in_another_process_enters_its_turns(path: Path) -> None:
+    """A file that was deleted is closed until the other processes had time to enter their turns."""
+    patient = SqliteStore(path, leases=LeaseRules(entering=600.0))
+    with apart(path, "hold", "a.test") as other, Driven(patient) as store:
+        other.hear()
+        store.open()
+        path.unlink()
+        seconds, reason = store.wait("a.test")
+        assert (seconds > 500.0, reason) == (True, LEASED)
+        assert other.ask(60.0) == {"released": True}
+        [known] = inspect.hosts(path)
+        assert (known.host, known.reason) == ("a.test", inspect.DELAY)
+
+
+def test_crawl_alone_goes_on_at_once(path: Path, store: Driven) -> None:
+    """Without other crawls there is nobody to wait for in a file that was begun anew."""
+    store.open()
+    path.unlink()
+    assert store.lease("a.test")
+
+
 def test_others_may_be_faster(path: Path) -> None:
     """Of two turns of a host after a file was deleted, the later one to be entered is stale."""
-    with Driven(SqliteStore(path)) as one, Driven(SqliteStore(path)) as other:
+    crawls = [SqliteStore(path, leases=LeaseRules(entering=0.0)) for _ in range(2)]
+    with Driven(crawls[0]) as one, Driven(crawls[1]) as other:
         held = one.lease("a.test")
         other.open()
         path.unlink()
@@ -293,8 +335,12 @@ def test_closed_store_is_unavailable(path: Path, store: Driven) -> None:
 
 
 def test_store_that_was_never_used_leaves_nothing(path: Path) -> None:
-    """Opening and closing is all it takes to make no trouble."""
+    """Closing a store that was not opened makes no file and leaves no thread."""
+    before = threading.active_count()
     with Driven(SqliteStore(path)):
         pass
     assert list(path.parent.iterdir()) == []
-    assert not [t for t in threading.enumerate() if t.name.startswith("polite-state")]
+    for thread in threading.enumerate():
+        if thread.name.startswith("polite-state"):
+            thread.join(PATIENCE)
+    assert threading.active_count() <= before

@@ -28,6 +28,7 @@ from redis.exceptions import NoScriptError, RedisError
 from scrapy_polite.state.protocol import StoreUnavailable
 from scrapy_polite.state.redis.wire import Argument
 
+LISTEN = 5.0  # seconds that one question for messages lasts
 CONNECTIONS = 16  # at once; more calls wait for one of them
 
 
@@ -104,6 +105,17 @@ class Client:
             pipe.evalsha(script.sha, 1, key, *args)
             [[known], _, reply] = await pipe.execute()
             return not known, list(reply)
+
+    async def messages(self, channel: str) -> AsyncIterator[None]:
+        """Yield at each message in a channel."""
+        async with self._answering(), self._redis.pubsub() as subscriber:
+            await subscriber.subscribe(channel)
+            while True:
+                message = await subscriber.get_message(
+                    ignore_subscribe_messages=True, timeout=LISTEN
+                )
+                if message is not None:
+                    yield
 
     async def eviction_policy(self) -> str:
         """Return what the server does when its memory is full."""

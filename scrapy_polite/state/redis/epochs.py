@@ -52,9 +52,13 @@ class Epochs:
             answers = await self._run(script, epoch, keys, args)
             if answers is not None:
                 return answers
-            if self.current == epoch:
-                self.current = None
+            self.left(epoch)
         raise StoreUnavailable(f"{self._client.name}: it loses its data again and again")
+
+    def left(self, epoch: str) -> None:
+        """An epoch is over."""
+        if self.current == epoch:
+            self.current = None
 
     async def entered(self) -> str:
         """Return the epoch, entered if it was not."""

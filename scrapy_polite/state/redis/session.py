@@ -3,7 +3,8 @@
 Rules:
 
 - The heart beats for the turns in hand, but not for one that has grown too old.
-- Ends of turns that could not be told are owed, and told before anything else is asked.
+- Ends of turns and robots records that could not be told are owed, and told before turns are asked
+  for.
 - A turn whose grant was never heard of is granted again when its host is asked for.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state import packing
@@ -42,7 +43,9 @@ class Session:
         self.book = Book(wire.terms)
         self.epochs = Epochs(self.client, wire, self.book)
         self._heart: asyncio.Future[None] | None = None
+        self._ears: list[asyncio.Future[None]] = []
         self._owed: list[End] = []
+        self._owed_records: dict[str, RobotsRecord] = {}
         self._asking: set[str] = set()
 
     async def open(self) -> None:
@@ -111,16 +114,15 @@ class Session:
             raise StoreUnavailable(f"{self.client.name}: {error}") from error
 
     async def put_robots(self, record: RobotsRecord) -> None:
-        """Keep an origin's record."""
-        await self.epochs.entered()  # so that the server's clock is known
-        octets = robots.pack(record, self.wire.offset.seconds)
-        key = self.wire.robots_key(record.origin)
-        await self.epochs.ask(script("put_robots"), [key], [octets, robots.KEPT])
+        """Keep an origin's record, now or as soon as the server can be told."""
+        self._owed_records[record.origin] = record
+        await self._tell_records()
 
     async def close(self) -> None:
         """End all turns as if their fetches had lasted until now, and let go of the server."""
-        if self._heart is not None:
-            self._heart.cancel()
+        for task in (self._heart, *self._ears):
+            if task is not None:
+                task.cancel()
         now, charge = self.wire.clock(), self.wire.terms.charge
         held = [hold.lease for hold in self.book.holds()]
         ends = [End(lease, now + charge(now - lease.granted_at), lease.state) for lease in held]
@@ -149,6 +151,19 @@ class Session:
         if self._heart is None:
             self._heart = asyncio.ensure_future(self._beat())
 
+    def listen(self, channel: str, call: Callable[[], object]) -> None:
+        """Call back at each message in a channel, until the session is closed."""
+        self._ears.append(asyncio.ensure_future(self._listen(channel, call)))
+
+    async def _listen(self, channel: str, call: Callable[[], object]) -> None:
+        while True:
+            try:
+                async for _ in self.client.messages(channel):
+                    call()
+            except StoreUnavailable as error:
+                logger.debug("Nothing is heard of %s: %s", channel, error)
+            await asyncio.sleep(self.wire.terms.heartbeat)
+
     async def _beat(self) -> None:
         """Show that we are alive, for as long as we are."""
         while True:
@@ -176,6 +191,17 @@ class Session:
         return [lease if ours else None for lease, ours in zip(leases, answers, strict=True)]
 
     async def _settle(self) -> None:
-        """Tell the ends that are owed."""
+        """Tell what is owed."""
+        if self._owed_records:
+            await self._tell_records()
         if self._owed:
             await self.finish([])
+
+    async def _tell_records(self) -> None:
+        await self.epochs.entered()  # so that the server's clock is known
+        for origin, record in list(self._owed_records.items()):
+            octets = robots.pack(record, self.wire.offset.seconds)
+            key = self.wire.robots_key(origin)
+            await self.epochs.ask(script("put_robots"), [key], [octets, robots.KEPT])
+            if self._owed_records.get(origin) is record:
+                del self._owed_records[origin]

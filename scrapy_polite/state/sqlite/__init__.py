@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_polite.state.sqlite.hosts import LeaseRules
+from scrapy_polite.state.sqlite.leases import LeaseRules
 from scrapy_polite.state.sqlite.robots import RobotsBounds
 from scrapy_polite.state.sqlite.schema import NewerFile
 from scrapy_polite.state.sqlite.store import SqliteStore

@@ -40,8 +40,8 @@ class Sign:
         """Make the sign again if somebody removed it."""
         with _lock:
             if not _is_file(self._fd, self._path):
-                os.close(self._fd)
-                self._fd = _create(self._path)
+                removed, self._fd = self._fd, _create(self._path)
+                os.close(removed)
 
     def remove(self) -> None:
         """Take the sign away: this process holds nothing any more."""
@@ -94,13 +94,20 @@ def is_alive(state: Path, name: str) -> bool:
     return False
 
 
+def is_alone(state: Path) -> bool:
+    """Return whether no other store, in this process or another one, shows itself alive."""
+    own = _signs.get(state)
+    if own is not None and own.shown > 1:
+        return False
+    names = [name for name in _names(state) if own is None or name != own.name]
+    return not any(is_alive(state, name) for name in names)
+
+
 def sweep(state: Path) -> None:
     """Remove the signs of dead processes."""
-    for path in state.parent.iterdir():
-        if path.name.startswith(f"{state.name}.") and path.name.endswith(ENDING):
-            name = path.name[len(state.name) + 1 : -len(ENDING)]
-            if not is_alive(state, name):
-                path.unlink(missing_ok=True)
+    for name in _names(state):
+        if not is_alive(state, name):
+            path_of(state, name).unlink(missing_ok=True)
 
 
 def path_of(state: Path, name: str) -> Path:
@@ -108,13 +115,27 @@ def path_of(state: Path, name: str) -> Path:
     return state.with_name(f"{state.name}.{name}{ENDING}")
 
 
+def _names(state: Path) -> list[str]:
+    try:
+        files = [path.name for path in state.parent.iterdir()]
+    except FileNotFoundError:
+        return []
+    start = f"{state.name}."
+    files = [name for name in files if name.startswith(start) and name.endswith(ENDING)]
+    return [name[len(start) : -len(ENDING)] for name in files]
+
+
 def _create(path: Path) -> int:
     """Make and lock a sign; one that is swept away before it is locked is made again."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        if _is_file(fd, path):
-            return fd
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if _is_file(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
         os.close(fd)
 
 

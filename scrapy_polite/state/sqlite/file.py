@@ -63,10 +63,10 @@ class StateFile:
         self.db.execute("BEGIN IMMEDIATE")
         return self.db
 
-    def mark(self, now: float, token: int) -> None:
-        """Note inside of a transaction that the file was written to, and the last token."""
+    def mark(self, now: float, token: int | None = None) -> None:
+        """Note inside of a transaction that the file was written to, and the last token if new."""
         self.db.execute(
-            "UPDATE clock SET seen_at = max(seen_at, ?), wall_at = ?, token = ?",
+            "UPDATE clock SET seen_at = max(seen_at, ?), wall_at = ?, token = coalesce(?, token)",
             (now, self._machine.wall(), token),
         )
 
@@ -79,11 +79,12 @@ class StateFile:
         self.db.close()
 
 
-def open_file(path: Path, machine: Machine, *, timeout: float) -> StateFile:
+def open_file(path: Path, machine: Machine, *, timeout: float, closed_for: float) -> StateFile:
     """Open a state file for writing; make it, and its folder, where there is none.
 
     Args:
         timeout: seconds to wait for other processes.
+        closed_for: seconds in which a new file grants no lease.
 
     Raises:
         NewerFile: a newer version wrote it.
@@ -93,12 +94,12 @@ def open_file(path: Path, machine: Machine, *, timeout: float) -> StateFile:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _folder_lock(path.parent, timeout):
         try:
-            return _open(path, machine, timeout)
+            return _open(path, machine, timeout, closed_for)
         except (Unreadable, sqlite3.DatabaseError) as error:
             if not is_damage(error):
                 raise
             _move_away(path, error)
-            return _open(path, machine, timeout)
+            return _open(path, machine, timeout, closed_for)
 
 
 def set_aside(file: StateFile, damage: Exception, *, timeout: float) -> None:
@@ -115,7 +116,7 @@ def is_damage(error: Exception) -> bool:
     )
 
 
-def _open(path: Path, machine: Machine, timeout: float) -> StateFile:
+def _open(path: Path, machine: Machine, timeout: float, closed_for: float) -> StateFile:
     if _inode_of(path) is None:
         _unlink_logs(path)  # of a file that was deleted: they would be taken for the new one's
     db = sqlite3.connect(path, timeout=timeout, isolation_level=None)
@@ -126,7 +127,7 @@ def _open(path: Path, machine: Machine, timeout: float) -> StateFile:
         db.execute("BEGIN IMMEDIATE")
         with db:
             if not is_ours:
-                schema.make(db, machine)
+                schema.make(db, machine, closed_for)
             name, ahead = schema.go_on(db, machine)
         return StateFile(db, path, machine, name, ahead)
     except BaseException:

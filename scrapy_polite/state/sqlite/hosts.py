@@ -5,9 +5,10 @@ Rules:
 - A lease does not run out while its process lives: a stopped process may have its fetch on the wire
   still.  Only its age is bounded, counted from the grant or the last renewal.
 - A lease whose process is dead, whose crawl left it behind, or which is too old is freed, and its
-  host charged as if the fetch had lasted until then.  The store knows no policy, so it is told the
-  factor and the bounds of that charge.
+  host charged as if the fetch had lasted until then.
 - A turn is never moved forward: what others asked for during a lease stands when it ends.
+- A file that was begun anew while crawls are under way grants nothing until they had time to enter
+  the turns that they have.
 - What a host was due, it stays due; a row goes when it has nothing left to tell.
 """
 
@@ -15,22 +16,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from scrapy_polite.policy.backoff import MEMORY, Backoff
-from scrapy_polite.policy.host import HostState
 from scrapy_polite.state.memory import LEASED, NOT_DUE
 from scrapy_polite.state.packing import pack, unpack
 from scrapy_polite.state.protocol import Acquired, Lease
 from scrapy_polite.state.sqlite.alive import is_alive
 from scrapy_polite.state.sqlite.file import StateFile
+from scrapy_polite.state.sqlite.leases import End, Holder, LeaseRules
 
 LEASED_WAIT = 1.0  # seconds until a host that somebody else has is asked for again
 SWEEP_EVERY = 1024  # releases between looks for rows to drop
 _CALM = Backoff()
-_FRESH = HostState()
 
 _LOOK = """
     SELECT coalesce(due_at, 0.0), coalesce(state, ''), process, granted_at, renewed_at
@@ -48,51 +47,6 @@ _PUSH = """
     INSERT INTO hosts VALUES (?, ?, ?, '') ON CONFLICT (host) DO UPDATE SET
         due_at = max(due_at, excluded.due_at),
         forget_at = max(forget_at, excluded.forget_at)"""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseRules:
-    """What becomes of leases that their holders do not end.
-
-    Args:
-        max_age: seconds from the grant or the last renewal after which a lease is freed.
-        dead_factor: the host of a freed lease is left alone for this many times the lease's age.
-        dead_least: at least so many seconds.
-        dead_most: at most so many seconds.
-    """
-
-    max_age: float = 600.0
-    dead_factor: float = 10.0
-    dead_least: float = 1.0
-    dead_most: float = 600.0
-
-    def charge(self, age: float) -> float:
-        """Return for how many seconds the host of a freed lease of this age is left alone.
-
-        >>> [LeaseRules().charge(age) for age in (0.0, 5.0, 86400.0)]
-        [1.0, 50.0, 600.0]
-        """
-        return min(max(self.dead_factor * age, self.dead_least), self.dead_most)
-
-
-class Holder(NamedTuple):
-    """One crawl: the sign of life of its process, and a name of its own."""
-
-    process: str
-    name: str
-
-
-class End(NamedTuple):
-    """The end of a turn.
-
-    Args:
-        due_at: from when on the host may be asked again; None when the turn was not used.
-        state: what to remember of the host.
-    """
-
-    lease: Lease
-    due_at: float | None = None
-    state: HostState = _FRESH
 
 
 class _Moment(NamedTuple):
@@ -135,7 +89,10 @@ class Hosts:
         acquired = Acquired()
         with self._file.write() as db:
             moment = self._moment()
-            [[token]] = db.execute("SELECT token FROM clock")
+            [[token, closed_until_at]] = db.execute("SELECT token, closed_until_at FROM clock")
+            if closed_until_at > moment.now:
+                wait = (closed_until_at - moment.now, LEASED)
+                return Acquired(waits=dict.fromkeys(hosts, wait))
             is_gone = cache(lambda process: not is_alive(self._file.path, process))
             for host in hosts:
                 row = self._look(db, host, moment.now, is_gone)
@@ -181,11 +138,9 @@ class Hosts:
             return
         with self._file.write() as db:
             moment = self._moment()
-            for host, token in self._held:
-                granted_at = self._held[host, token].granted_at + moment.shift
+            for (host, token), lease in self._held.items():
+                granted_at = lease.granted_at + moment.shift
                 db.execute(_RECLAIM, (host, token, *self._holder, granted_at, moment.now))
-            [[token]] = db.execute("SELECT max(token, (SELECT max(token) FROM leases)) FROM clock")
-            self._file.mark(moment.now, token)
 
     def leave(self) -> None:
         """End all turns of this holder as if their fetches had lasted until now."""
@@ -196,6 +151,7 @@ class Hosts:
             )
             for host, granted_at in held.fetchall():
                 self._free(db, host, granted_at, now)
+            self._file.mark(now)
         self._held.clear()
 
     def sweep(self) -> None:

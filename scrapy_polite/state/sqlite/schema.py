@@ -23,7 +23,8 @@ SCHEMA = (
         ahead REAL NOT NULL,         -- file time - time since boot, in that boot
         seen_at REAL NOT NULL,       -- last written to, in file time
         wall_at REAL NOT NULL,       -- the same instant in epoch seconds
-        token INTEGER NOT NULL)      -- of the last lease""",
+        token INTEGER NOT NULL,      -- of the last lease
+        closed_until_at REAL NOT NULL)  -- no lease before""",
     """CREATE TABLE hosts (           -- hosts that have something left to tell
         host TEXT PRIMARY KEY,
         due_at REAL NOT NULL,
@@ -91,15 +92,20 @@ def mark_of(db: sqlite3.Connection) -> Mark:
     return Mark(*row)
 
 
-def make(db: sqlite3.Connection, machine: Machine) -> None:
-    """Make the tables of an empty file inside of a transaction."""
+def make(db: sqlite3.Connection, machine: Machine, closed_for: float) -> None:
+    """Make the tables of an empty file inside of a transaction.
+
+    Args:
+        closed_for: seconds in which no lease is granted.
+    """
     for statement in SCHEMA:
         db.execute(statement)
-    up, wall, ahead = machine.uptime(), machine.wall(), ahead_of(None, machine)
+    wall, ahead = machine.wall(), ahead_of(None, machine)
+    now = machine.uptime() + ahead
     # Leases of a file that was lost must not be taken for leases of this one.
     token = int(wall * 1000)
-    clock = (secrets.token_hex(8), machine.boot_id(), ahead, up + ahead, wall, token)
-    db.execute("INSERT INTO clock VALUES (?, ?, ?, ?, ?, ?)", clock)
+    clock = (secrets.token_hex(8), machine.boot_id(), ahead, now, wall, token, now + closed_for)
+    db.execute("INSERT INTO clock VALUES (?, ?, ?, ?, ?, ?, ?)", clock)
 
 
 def go_on(db: sqlite3.Connection, machine: Machine) -> tuple[str, float]:

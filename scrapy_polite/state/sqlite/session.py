@@ -25,7 +25,8 @@ from scrapy_polite.state.protocol import Lease, StoreUnavailable
 from scrapy_polite.state.sqlite import alive
 from scrapy_polite.state.sqlite.file import StateFile, is_damage, open_file, set_aside
 from scrapy_polite.state.sqlite.file_time import Machine
-from scrapy_polite.state.sqlite.hosts import End, Holder, Hosts, LeaseRules
+from scrapy_polite.state.sqlite.hosts import Hosts
+from scrapy_polite.state.sqlite.leases import End, Holder, LeaseRules
 from scrapy_polite.state.sqlite.robots import RobotsBounds, RobotsTable
 
 logger = logging.getLogger(__name__)
@@ -143,7 +144,8 @@ class Session:
         return self._tables
 
     def _open(self) -> Tables:
-        file = open_file(self.path, self._machine, timeout=self._timeout)
+        closed_for = 0.0 if alive.is_alone(self.path) else self._leases.entering
+        file = open_file(self.path, self._machine, timeout=self._timeout, closed_for=closed_for)
         try:
             if self._sign is None:
                 self._sign = alive.show(self.path)

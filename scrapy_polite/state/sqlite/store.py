@@ -28,7 +28,7 @@ from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.clock import steady
 from scrapy_polite.state.protocol import Acquired, Lease, StoreUnavailable
 from scrapy_polite.state.sqlite.file_time import Machine
-from scrapy_polite.state.sqlite.hosts import End, LeaseRules
+from scrapy_polite.state.sqlite.leases import End, LeaseRules
 from scrapy_polite.state.sqlite.robots import RobotsBounds
 from scrapy_polite.state.sqlite.session import Session
 from scrapy_polite.state.sqlite.worker import Worker
@@ -60,7 +60,7 @@ class SqliteStore:
         busy_timeout: float = 5.0,
         machine: Machine | None = None,
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(path).resolve()  # signs of life stand beside the file, not beside a link
         self.clock = clock
         self._session = Session(
             self.path,

@@ -1,0 +1,3 @@
+"""Commands of the `scrapy` tool; they work outside a project too."""
+
+from __future__ import annotations

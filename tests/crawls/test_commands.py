@@ -1,0 +1,90 @@
+"""Scrapy's commands in a project that has the add-on: they work, and they are polite."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from crawls.judging import DISALLOW
+
+from harness import POLITE, Web
+from harness.pages import Page
+
+SPIDER = '''
+import scrapy
+
+class GuestSpider(scrapy.Spider):
+    name = "guest"
+    custom_settings = {settings}
+    start_urls = ["{url}/start", "{url}/private/page"]
+
+    def parse(self, response):
+        """
+        @url {url}/checked
+        @returns items 1 1
+        """
+        yield {{"found": response.url}}
+'''
+COMMANDS = {
+    "crawl": (["crawl", "guest"], ["/robots.txt", "/start"], "/start'}"),
+    "runspider": (["runspider", "project/guest.py"], ["/robots.txt", "/start"], "/start'}"),
+    "check": (["check", "guest"], ["/robots.txt", "/checked"], "OK"),
+    "fetch": (["fetch", "--nolog", "{url}/page"], ["/robots.txt", "/page"], "a page"),
+    "fetch, forbidden": (["fetch", "--nolog", "{url}/private/page"], ["/robots.txt"], ""),
+    "parse": (["parse", "--spider=guest", "{url}/page"], ["/robots.txt", "/page"], "/page'}"),
+    "shell": (
+        ["shell", "--nolog", "{url}/page", "-c", "fetch('{url}/2') or response.url + '!'"],
+        ["/robots.txt", "/page", "/2"],
+        "/2!",
+    ),
+}
+"""Arguments, the paths that are to be asked for, and what is to be printed."""
+
+
+def project(folder: Path, url: str) -> None:
+    """Write a Scrapy project with the add-on and one spider."""
+    (folder / "project").mkdir(parents=True)
+    settings = {**POLITE, "SPIDER_MODULES": ["project"], "LOG_LEVEL": "DEBUG"}
+    (folder / "scrapy.cfg").write_text("[settings]\ndefault = project.settings\n")
+    (folder / "project" / "__init__.py").touch()
+    (folder / "project" / "settings.py").write_text(
+        "\n".join(f"{name} = {value!r}" for name, value in settings.items())
+    )
+    (folder / "project" / "guest.py").write_text(SPIDER.format(url=url, settings={}))
+
+
+def start(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+    """Start `scrapy` in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "scrapy", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_commands(web: Web, tmp_path: Path) -> None:
+    """crawl, runspider, check, fetch, parse and shell fetch what they should and nothing else.
+
+    They run side by side, each in a project and on a host of its own.
+    """
+    pages: dict[str, Page] = {"/robots.txt": DISALLOW, "*": "<p>a page</p>"}
+    sites = {name: web.site(pages) for name in COMMANDS}
+    started = {}
+    for name, (arguments, _, _) in COMMANDS.items():
+        url = sites[name].url("")
+        project(tmp_path / name, url)
+        started[name] = start(tmp_path / name, [part.format(url=url) for part in arguments])
+    for name, process in started.items():
+        _, asked, said = COMMANDS[name]
+        output, _ = process.communicate(timeout=60)
+        assert [a.path for a in web.arrivals(sites[name].host)] == asked, output
+        assert said in output, output
+        assert "Traceback" not in output, output
