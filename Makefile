@@ -7,10 +7,11 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 PACKAGING := setup.cfg pyproject.toml
 
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo demo-distributed test lint types bench clean
 
 help:
 	@echo 'make demo   crawl a small web on this machine, politely and not, and compare'
+	@echo 'make demo-distributed   three workers share a crawl through Redis, and one is killed'
 	@echo "make test   run the tests; PYTEST_ARGS='-x -k gate' are passed on"
 	@echo 'make lint   ruff'
 	@echo 'make types  mypy --strict'
@@ -19,6 +20,9 @@ help:
 
 demo: $(VENV)/.installed
 	@$(BIN)/python example_project/run_demo.py
+
+demo-distributed: $(VENV)/.installed-scrapy-redis
+	@$(BIN)/python example_project/run_distributed.py
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -14,7 +14,7 @@ import gc
 import multiprocessing
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from metering import name_of
@@ -27,7 +27,7 @@ from scrapy_polite.runtime.runtime import Runtime
 
 FREE_OF_WAITS = {"ROBOTSTXT_OBEY": False, "POLITE_DELAY_FACTOR": 0, "LOG_LEVEL": "ERROR"}
 PAGES = 2  # of each host
-MOST_POPS = 20_000  # measured; stock Scrapy would take an hour for all of them
+LOOKS = 20_000_000  # hosts that stock Scrapy looks at in a measurement; each pop looks at them all
 MICRO = 1e6
 
 
@@ -36,40 +36,58 @@ class Bench(Spider):
 
     name = "bench"
     hosts = 0
-    result: tuple[float, ...] = ()
+    what = ""
+    figures: tuple[float, ...] = ()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Bench:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.measure, signals.spider_opened)
+        crawler.signals.connect(getattr(spider, cls.what), signals.spider_opened)
         return spider
 
-    async def start(self) -> Any:
-        return
-        yield
+    async def start(self) -> AsyncIterator[Any]:
+        for nothing in ():
+            yield nothing
 
-    def measure(self) -> None:
-        end_turn: Callable[[Request], object] = lambda request: None  # noqa: E731
-        if "ADDONS" in self.settings and self.settings.getdict("ADDONS"):
-            end_turn = Runtime.of(self.crawler).turns.left
-        size_bytes = self.size_bytes()
-        queue = self.queue()
-        requests = [
-            Request(f"http://host{number}.example/{page}")
-            for page in range(PAGES)
-            for number in range(self.hosts)
-        ]
-        push = self.timed(queue.push, requests)
-        pops = min(len(requests), MOST_POPS if self.hosts < 50_000 else MOST_POPS // 20)
-        pop = 0.0
+    def times(self) -> None:
+        """Measure seconds per push and per pop."""
+        is_polite = bool(self.settings.getdict("ADDONS"))
+        queue, requests = self.queue(), self.requests(PAGES)
+        push = pop = 0.0
+        for request in requests:
+            began_at = time.perf_counter()
+            queue.push(request)
+            push += time.perf_counter() - began_at
+        pops = len(requests) if is_polite else min(len(requests), LOOKS // self.hosts)
         for _ in range(pops):
             began_at = time.perf_counter()
             request = queue.pop()
             pop += time.perf_counter() - began_at
-            end_turn(request)
-        type(self).result = push, pop / pops, size_bytes
+            if is_polite:
+                Runtime.of(self.crawler).turns.left(request)
+        type(self).figures = push / len(requests), pop / pops
+
+    def size(self) -> None:
+        """Measure the octets that a host takes, without its request."""
+        queue, requests = self.queue(), self.requests(1)
+        gc.collect()
+        tracemalloc.start()
+        for request in requests:
+            queue.push(request)
+        gc.collect()
+        type(self).figures = (tracemalloc.get_traced_memory()[0] / self.hosts,)
+        tracemalloc.stop()
+
+    def requests(self, pages: int) -> list[Request]:
+        """Return requests of all hosts in turn."""
+        return [
+            Request(f"http://host{number}.example/{page}")
+            for page in range(pages)
+            for number in range(self.hosts)
+        ]
 
     def queue(self) -> Any:
+        """Make the queue as the scheduler does."""
         settings = self.settings
         return build_from_crawler(
             load_object(settings["SCHEDULER_PRIORITY_QUEUE"]),
@@ -79,50 +97,33 @@ class Bench(Spider):
             start_queue_cls=load_object(settings["SCHEDULER_START_MEMORY_QUEUE"]),
         )
 
-    def size_bytes(self) -> float:
-        """Return the octets that a host takes, without its request."""
-        queue = self.queue()
-        requests = [Request(f"http://size{number}.example/") for number in range(self.hosts)]
-        gc.collect()
-        tracemalloc.start()
-        for request in requests:
-            queue.push(request)
-        gc.collect()
-        size = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        while queue.pop() is not None:
-            pass
-        return size / self.hosts
 
-    @staticmethod
-    def timed(act: Callable[[Request], object], requests: list[Request]) -> float:
-        began_at = time.perf_counter()
-        for request in requests:
-            act(request)
-        return (time.perf_counter() - began_at) / len(requests)
-
-
-def measure(hosts: int, polite: bool) -> tuple[float, ...]:
-    """Return seconds per push and per pop, and octets per host."""
-    Bench.hosts = hosts
+def measure(what: str, hosts: int, polite: bool) -> tuple[float, ...]:
+    """Return what a method of the spider measures, in this process."""
+    Bench.hosts, Bench.what = hosts, what
     process = CrawlerProcess({**(POLITE if polite else BARE), **FREE_OF_WAITS})
     process.crawl(Bench)
     process.start()
-    return Bench.result
+    return Bench.figures
+
+
+def measure_apart(what: str, hosts: int, polite: bool) -> tuple[float, ...]:
+    """Return the same, measured in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure, (what, hosts, polite))
 
 
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    print(f"{'':13} {'hosts':>8} {'push us':>8} {'pop us':>8} {'bytes/host':>10}")
+    print(f"{'':13} {'hosts':>8} {'us/push':>8} {'us/pop':>8} {'bytes/host':>10}")
     for hosts in parser.parse_args().sizes:
         for polite in (False, True):
-            context = multiprocessing.get_context("spawn")
-            with context.Pool(1) as pool:
-                push, pop, size = pool.apply(measure, (hosts, polite))
-            name = name_of(polite)
-            print(f"{name:13} {hosts:8} {push * MICRO:8.1f} {pop * MICRO:8.1f} {size:10.0f}")
+            push, pop = measure_apart("times", hosts, polite)
+            (size,) = measure_apart("size", hosts, polite)
+            times = f"{push * MICRO:8.1f} {pop * MICRO:8.1f}"
+            print(f"{name_of(polite):13} {hosts:8} {times} {size:10.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class PoliteTimeline:
         url, origin = request.url, origin_of(request.url)
         if origin is None or self._runtime.robots.is_robots(request):
             return None
-        if url == robots_url(origin):
+        if url.endswith("/robots.txt") and url == robots_url(origin):
             return schema.ALLOWED
         standing = self._verdicts.standing(origin, self._runtime.clock())
         parser = self._verdicts.parser(origin) if standing is Standing.RULES else None

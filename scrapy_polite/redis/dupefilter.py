@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from redis.exceptions import RedisError
-from scrapy import Request
-from scrapy_redis.dupefilter import RFPDupeFilter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from scrapy_polite.redis.shelf import make_impatient
 
+with suppress(ImportError):  # of the extra `scrapy-redis`
+    from redis.exceptions import RedisError
+    from scrapy_redis.dupefilter import RFPDupeFilter
 
-class PoliteDupeFilter(RFPDupeFilter):  # type: ignore[misc]
-    """Lets a request pass that cannot be looked up: better twice than never."""
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
 
-    def __init__(self, server: Any, key: str, debug: bool = False) -> None:
-        super().__init__(server, key, debug)
-        make_impatient(server)
+
+class PoliteDupeFilter:
+    """DUPEFILTER_CLASS: lets a request pass that cannot be looked up: better twice than never.
+
+    Args:
+        inner: the filter of scrapy-redis.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        make_impatient(inner.server)
+
+    @classmethod
+    def from_spider(cls, spider: Spider) -> PoliteDupeFilter:
+        """Make one as scrapy-redis does."""
+        return cls(RFPDupeFilter.from_spider(spider))
 
     def request_seen(self, request: Request) -> bool:
         """Return whether the request was seen before, by any worker."""
         try:
-            return bool(super().request_seen(request))
+            return bool(self._inner.request_seen(request))
         except (RedisError, OSError):
             return False
+
+    def clear(self) -> None:
+        """Forget all requests."""
+        self._inner.clear()
+
+    def log(self, request: Request, spider: Spider) -> None:
+        """Say that a request was seen before."""
+        self._inner.log(request, spider)

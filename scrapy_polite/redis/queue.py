@@ -3,95 +3,111 @@
 Rules:
 
 - `pop` gives requests of hosts that are due, for as many as there are free places, and None while
-  all wait; the engine is woken when the next one may be ready.
+  all wait.
 - A page whose origin has no verdict yet goes back, and its turn is used for the robots.txt; so a
   page holds no place while it waits, and of all workers one asks for the file.
 - While the server is not there nothing is popped, and what is pushed is kept here until it is.
 - There is work left until the last worker is done with the last request.
+- A RedisSpider takes seeds whenever there are free places, not only when it is idle.
 """
 
 from __future__ import annotations
 
 import logging
+import pickle
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from redis.exceptions import RedisError
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import CallLaterResult, call_later, create_looping_call
-from scrapy_redis.queue import Base
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.request import request_from_dict
 
 from scrapy_polite import engine
 from scrapy_polite.frontier.hosts import Openness
 from scrapy_polite.redis.shelf import Shelf, Taken, make_impatient
+from scrapy_polite.redis.supply import Supply
 from scrapy_polite.runtime.runtime import Runtime
-from scrapy_polite.state.protocol import Lease, StoreUnavailable
+from scrapy_polite.state.protocol import Lease
 from scrapy_polite.state.redis import RedisStore
+
+with suppress(ImportError):  # of the extra `scrapy-redis`
+    from redis.exceptions import RedisError
 
 if TYPE_CHECKING:
     from scrapy import Spider
 
 logger = logging.getLogger(__name__)
-_LOOK_MOST = 5.0  # seconds until the next look, when nobody says that there is something
-_SEEDS_EVERY = 1.0  # seconds between looks for seeds; nobody says when there are some
-_AGAIN = 1.0  # seconds until a server that was not there is asked again
+_LOOK_EVERY = 5.0  # seconds between looks at a queue of which nobody says that there is something
+_SEEDS_EVERY = 1.0  # seconds between looks for seeds, of which nobody says anything
+_HELD = 1.0  # seconds until a host that cannot be asked yet is looked at again
 
 
-class PoliteQueue(Base):  # type: ignore[misc]
-    """SCHEDULER_QUEUE_CLASS of scrapy-redis; see the rules above."""
+class PoliteQueue:
+    """SCHEDULER_QUEUE_CLASS of scrapy-redis; see the rules above.
+
+    Args:
+        server: the Redis client of scrapy-redis.
+        key: what all keys of the queue begin with; ``%(spider)s`` is the spider's name.
+        serializer: has `loads` and `dumps` of requests as dicts; None for pickle.
+
+    Raises:
+        ValueError: POLITE_STATE is not the Redis database that the queue is on.
+    """
 
     def __init__(self, server: Any, spider: Spider, key: str, serializer: Any = None) -> None:
-        super().__init__(server, spider, key, serializer)
+        self._spider = spider
         self._crawler = spider.crawler
+        self._serializer = serializer or pickle
         runtime = Runtime.of(self._crawler)
+        store = _store_of(runtime)
         self._turns, self._robots, self._lanes = runtime.turns, runtime.robots, runtime.lanes
-        self._store, self._clock = _store_of(runtime), runtime.clock
-        self._shelf = Shelf(runtime.config.state or "", self.key, self._store)
-        if not self._shelf.is_on(server):
-            raise ValueError(
-                "REDIS_URL and POLITE_STATE are not the same Redis database: "
-                "the queue and the turns of its hosts have to be on one."
-            )
-        self._left = len(self._shelf)
-        self._ready: deque[Taken] = deque()
-        self._mine: dict[Request, str] = {}
-        self._timer: CallLaterResult | None = None
-        self._entering = self._closing = self._failing = False
-        seeds_server = getattr(spider, "server", None)
-        if seeds_server is not None:
-            make_impatient(seeds_server)
+        self._clock = runtime.clock
+        key = key % {"spider": spider.name}
+        self._shelf = Shelf(runtime.config.state or "", key, store)
+        _check_database(self._shelf, server)
         self._has_seeds = hasattr(spider, "schedule_next_requests")  # as a RedisSpider has
+        if self._has_seeds:
+            make_impatient(getattr(spider, "server", None))
+        look_every = _SEEDS_EVERY if self._has_seeds else _LOOK_EVERY
+        self._supply = Supply(self._crawler, self._shelf, store, look_every)
+        self._ready: deque[Taken] = deque()
+        self._is_closing = False
         self._seeds_at = 0.0
         runtime.pages.add_queue(self)
         self._turns.subscribers.append(
             lambda ended: self._shelf.turn_ended(ended.lease.host, ended.turn.wait)
         )
-        self._heart = create_looping_call(self._beat)
-        self._crawler.signals.connect(self._opened, signals.spider_opened)
-        self._crawler.signals.connect(self._closed, signals.spider_closed)
-        self._crawler.signals.connect(self._idle, signals.spider_idle)
+        connect = self._crawler.signals.connect
+        connect(self._opened, signals.spider_opened)
+        connect(self._closed, signals.spider_closed)
+        connect(self._idle, signals.spider_idle)
 
     def __len__(self) -> int:
-        return self._left
+        """Return how many requests no worker is done with."""
+        return self._supply.left
 
     def push(self, request: Request) -> None:
         """Queue a request at its host."""
         host = self._lanes.lane_of(request).host
-        self._shelf.push(host, -request.priority, self._encode_request(request))
-        self._left += 1
+        octets = self._serializer.dumps(request.to_dict(spider=self._spider))
+        self._shelf.push(host, -request.priority, octets)
+        self._supply.left += 1
 
     def pop(self, timeout: float = 0) -> Request | None:
         """Return the next request with its turn, None while all hosts wait."""
-        if self._closing or not self._shelf.flush():
+        if self._is_closing or not self._shelf.flush():
             return None
         while True:
-            if not self._ready and not self._take(self._turns.page_places()):
+            if not self._ready:
+                self._ready.extend(self._supply.take(self._turns.page_places()))
+            if not self._ready:
+                self._look_for_seeds()
                 return None
-            while self._ready:
-                request = self._hand_out(self._ready.popleft())
-                if request is not None:
-                    return request
+            request = self._hand_out(self._ready.popleft())
+            if request is not None:
+                return request
 
     def clear(self) -> None:
         """Drop all requests, unless other workers are at it."""
@@ -99,161 +115,89 @@ class PoliteQueue(Base):  # type: ignore[misc]
         if others:
             logger.info("%d other workers are at it: the queue stays", others)
         else:
-            self._left = 0
+            self._supply.left = 0
 
-    # what `Pages` asks of a queue; ours hands its pages out itself
+    # what `Pages` asks of a queue that keeps its requests by lane; this one hands them out itself
 
     def has_lane(self, lane: str) -> bool:
-        """Return False: no lane is taken from here."""
+        """Return False."""
         return False
 
-    # asking the server
+    def pop_lane(self, lane: str) -> Request | None:
+        """Return None."""
 
-    def _take(self, limit: int) -> bool:
-        """Take requests; return whether there are any."""
-        if limit <= 0:
-            return False
-        self._note_done()
-        try:
-            answer = self._shelf.take(limit)
-        except StoreUnavailable as error:
-            self._note(error)
-            self._wake_in(_AGAIN)
-            return False
-        self._note(None)
-        if answer is None:
-            self._enter()
-            return False
-        self._left = answer.left
-        if answer.back:
-            logger.warning("%d requests of a worker that is gone are back", answer.back)
-        self._ready.extend(answer.taken)
-        if len(answer.taken) < limit:
-            look = _LOOK_MOST if answer.next_look is None else answer.next_look
-            self._wake_in(min(look, _SEEDS_EVERY if self._has_seeds else _LOOK_MOST))
-            self._look_for_seeds()
-        return bool(answer.taken)
-
-    def _beat(self) -> None:
-        """Show that we are alive, also while there is no free place."""
-        if self._closing:
-            return
-        self._note_done()
-        try:
-            answer = self._shelf.take(0)
-            if answer is None:
-                self._enter()
-            else:
-                self._left = answer.left
-        except StoreUnavailable as error:
-            self._note(error)
-
-    def _note_done(self) -> None:
-        done = [r for r in self._mine if not engine.in_progress(self._crawler, r)]
-        self._shelf.done(self._mine.pop(request) for request in done)
-
-    def _note(self, error: StoreUnavailable | None) -> None:
-        if (error is not None) is self._failing:
-            return
-        self._failing = error is not None
-        if error is not None:
-            logger.error("No request until the queue's server answers: %s", error)
-        else:
-            logger.info("The queue's server answers again")
-
-    def _enter(self) -> None:
-        if not self._entering:
-            self._entering = True
-            engine.spawn(self._entered())
-
-    async def _entered(self) -> None:
-        try:
-            await engine.wait_for(self._store.open())
-            self._wake_in(0.0)
-        except StoreUnavailable as error:
-            self._note(error)
-            self._wake_in(_AGAIN)
-        finally:
-            self._entering = False
+    def priority_of(self, lane: str) -> int:
+        """Return 0."""
+        return 0
 
     # handing out
 
     def _hand_out(self, taken: Taken) -> Request | None:
-        request, lease = self._decode_request(taken.request), taken.lease
-        if lease is None:
-            return self._given(request, taken)
-        if lease.host in self._turns.parked:
-            self._put_back(taken, lease, self._turns.parked[lease.host])
+        """Return a request if it may go now; else it goes back."""
+        told = self._serializer.loads(taken.request)
+        request = request_from_dict(told, spider=self._spider)
+        lease = taken.lease
+        if lease is not None and not self._may_go(request, taken, lease):
             return None
+        self._supply.given(request, taken)
+        return request
+
+    def _may_go(self, request: Request, taken: Taken, lease: Lease) -> bool:
+        """Give a request its turn, or use the turn otherwise."""
         lane, now = self._lanes.lane_of(request).key, self._clock()
+        if lease.host in self._turns.parked:
+            return self._put_back(taken, lease, self._turns.parked[lease.host])
         openness, until_at = Openness.OPEN, now
         if not self._lanes.needs_no_verdict(lane):
             openness, until_at = self._robots.verdicts.judge(lane, now)
         if openness is Openness.OPEN:
             self._turns.lend(request, lease)
-            return self._given(request, taken)
-        if openness is Openness.FREE:
+        elif openness is Openness.FREE:
             self._turns.pump.give_back(lease)
-            return self._given(request, taken)
-        if openness is Openness.HELD or self._robots.free_places() <= 0:
-            self._put_back(taken, lease, min(until_at, now + _AGAIN))
-            return None
-        self._shelf.put_back([taken])
-        self._robots.on_turn(lane, lease)
-        return None
+        elif openness is Openness.HELD or self._robots.free_places() <= 0:
+            return self._put_back(taken, lease, min(until_at, now + _HELD))
+        else:
+            self._shelf.put_back([taken])
+            self._robots.on_turn(lane, lease)
+            return False
+        return True
 
-    def _given(self, request: Request, taken: Taken) -> Request:
-        self._mine[request] = taken.number
-        return request
-
-    def _put_back(self, taken: Taken, lease: Lease, until_at: float) -> None:
+    def _put_back(self, taken: Taken, lease: Lease, until_at: float) -> bool:
         self._shelf.put_back([taken], max(until_at - self._clock(), 0.0))
         self._turns.pump.give_back(lease)
+        return False
 
     # seeds
 
     def _look_for_seeds(self) -> None:
-        """Have a RedisSpider take seeds while there are free places, not only when it is idle."""
         if self._has_seeds and self._clock() >= self._seeds_at:
             self._seeds_at = self._clock() + _SEEDS_EVERY
             call_later(0.0, self._take_seeds)
 
     def _take_seeds(self) -> None:
-        if self._closing:
+        if self._is_closing:
             return
-        before = self._left
+        before = len(self)
         try:
-            self.spider.schedule_next_requests()
+            self._spider.schedule_next_requests()  # type: ignore[attr-defined]
         except (RedisError, OSError) as error:
             logger.debug("No seeds: %s", error)
-        if self._left > before:
-            self._seeds_at = 0.0
+        if len(self) > before:
+            self._seeds_at = 0.0  # there may be more
 
-    # waking up, and the end
-
-    def _wake_in(self, seconds: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = call_later(seconds, self._wake)
-
-    def _wake(self) -> None:
-        self._timer = None
-        engine.wake(self._crawler)
+    # the life of the crawl
 
     def _opened(self) -> None:
-        self._heart.start(self._store.session.wire.terms.heartbeat, now=False)
-        self._store.session.listen(self._shelf.channel, lambda: engine.wake(self._crawler))
+        self._supply.start()
         engine.on_closing(self._crawler, self._stop)
 
     def _idle(self) -> None:
-        if self._failing:
+        if self._supply.is_failing:
             raise DontCloseSpider("There may be more requests on the queue's server")
 
     def _stop(self) -> None:
-        self._closing = True
-        if self._timer is not None:
-            self._timer.cancel()
-        self._heart.stop()
+        self._is_closing = True
+        self._supply.stop()
         ready, self._ready = list(self._ready), deque()
         for taken in ready:
             if taken.lease is not None:
@@ -279,3 +223,11 @@ def _store_of(runtime: Runtime) -> RedisStore:
             "write 'host' or 'domain'."
         )
     return store
+
+
+def _check_database(shelf: Shelf, server: Any) -> None:
+    if not shelf.is_on(server):
+        raise ValueError(
+            "REDIS_URL and POLITE_STATE are not the same Redis database: "
+            "the queue and the turns of its hosts have to be in one."
+        )

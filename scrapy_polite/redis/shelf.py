@@ -14,14 +14,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
-
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError
-from redis.retry import Retry
 
 from scrapy_polite.state import packing
 from scrapy_polite.state.protocol import Lease, StoreUnavailable
@@ -29,8 +25,13 @@ from scrapy_polite.state.redis import RedisStore
 from scrapy_polite.state.redis.client import Script, source
 from scrapy_polite.state.redis.wire import Argument
 
+with suppress(ImportError):  # of the extra `redis`
+    from redis import Redis
+    from redis.backoff import NoBackoff
+    from redis.exceptions import NoScriptError, RedisError
+    from redis.retry import Retry
+
 TIMEOUT = 2.0  # seconds for an answer
-NO_RETRY = Retry(NoBackoff(), 0)
 
 
 class Taken(NamedTuple):
@@ -63,8 +64,9 @@ class Answer(NamedTuple):
 
 
 def make_impatient(server: Any) -> None:
-    """Have a client of somebody else's not repeat its questions, for it sleeps in between."""
-    server.set_retry(NO_RETRY)
+    """Have a client of scrapy-redis, if any, not repeat questions: it sleeps in between."""
+    if server is not None:
+        server.set_retry(Retry(NoBackoff(), 0))
 
 
 @cache
@@ -96,7 +98,7 @@ class Shelf:
             url,
             socket_timeout=TIMEOUT,
             socket_connect_timeout=TIMEOUT,
-            retry=NO_RETRY,
+            retry=Retry(NoBackoff(), 0),
         )
         self._key = key
         self._store = store
@@ -114,7 +116,7 @@ class Shelf:
         return int(self._redis.get(f"{self._key}:left") or 0)
 
     def is_on(self, server: Any) -> bool:
-        """Return whether a client of somebody else's is for the same database."""
+        """Return whether a client of scrapy-redis is for the same database."""
         databases = [
             (client.info("server")["run_id"], client.connection_pool.connection_kwargs.get("db", 0))
             for client in (server, self._redis)

@@ -16,14 +16,19 @@ def is_possible() -> bool:
 
 
 class Bar:
-    """One line at the bottom of the terminal; drawn when told to."""
+    """One line at the bottom of the terminal; drawn when told to.
 
-    def __init__(self) -> None:
+    Args:
+        console: a console of rich's; None for stderr.
+    """
+
+    def __init__(self, console: Any = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns: list[Any] = [BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}")]
-        self._progress = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
+        console = console or Console(stderr=True)
+        self._progress = Progress(*columns, console=console, auto_refresh=False)
         self._task = self._progress.add_task("", total=None)
         self._progress.start()
 

@@ -25,6 +25,8 @@ _WAITING_MAX = 2000  # events; with more they are written at once
 class LogWriter:
     """Writes events to a file; see above.
 
+    `resumes` says whether there was something in the file before.
+
     Args:
         path: of the file; folders are made.
         append: whether to go on after what is there, as a resumed crawl does.

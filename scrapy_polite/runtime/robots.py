@@ -70,6 +70,7 @@ class Robots:
         ] = []  # origin, host, record
         self._fetching = 0
         cutter = self._cutter = robots_fetch.Cutter()
+        crawler.signals.connect(cutter.headers_received, signals.headers_received)
         crawler.signals.connect(cutter.bytes_received, signals.bytes_received)
         crawler.signals.connect(cutter.forget, signals.request_left_downloader)
 

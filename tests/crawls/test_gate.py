@@ -1,30 +1,25 @@
-"""One request of a host at a time, and ten times its duration between two, whatever is done.
-
-The server's record never shows a wait shorter than it was for the crawl, nor an answered fetch
-longer; only where the crawl left first does the server notice late, hence `LATE`.
-"""
+"""One request of a host at a time, and ten times its duration between two, whatever is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from crawls.judging import moved, paths
 from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import DeferredList
 
-from harness import Answer, Arrival, Web, crawl_here, gaps, most_at_once
+import harness
+from crawls.judging import moved, paths
+from crawls.promise import FREE, SLOW, assert_ten_times
+from harness import Answer, Asked, Web, crawl_here
 from harness.pages import Pages
 
 pytestmark = pytest.mark.crawl
 
-LATE = 0.01  # seconds until the server notices that the crawl left
-SLOW = Answer(delay=0.03)
 SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS": 64,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
@@ -32,17 +27,6 @@ SETTINGS: dict[str, Any] = {
     "POLITE_BACKOFF_MIN": 0.1,
     "POLITE_ROBOTS_HOLD": 0.5,
 }
-
-
-def assert_ten_times(log: Iterable[Arrival]) -> None:
-    """Assert that no host was asked twice at once, nor sooner than ten durations after a fetch."""
-    log = list(log)
-    assert {host: most_at_once(log, host) for host in {seen.host for seen in log}} == {
-        seen.host: 1 for seen in log
-    }
-    for gap in gaps(log):
-        late = LATE if gap.before.ended == "left" else 0.0
-        assert gap.wait >= 10 * (gap.before.duration - late), (gap.before, gap.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +104,7 @@ SITES = {
 
 async def test_ten_times_whatever_is_done(web: Web) -> None:
     """Slots, methods, retries, redirects and all kinds of failures leave the rule alone."""
-    sites = {name: web.site({"/robots.txt": 404, **site.pages}) for name, site in SITES.items()}
+    sites = {name: web.site({**FREE, **site.pages}) for name, site in SITES.items()}
     asked = [
         {**asking, "url": sites[name].url(asking["url"])}
         for name, site in SITES.items()
@@ -136,13 +120,14 @@ async def test_ten_times_whatever_is_done(web: Web) -> None:
 
 async def test_redirects_between_hosts(web: Web) -> None:
     """Pages that send one back and forth between two hosts wait for the clocks of both."""
+
+    def onward(to: harness.Site, asked: Asked) -> Answer:
+        return Answer(302, {"Location": to.url(asked.path + "x")}, delay=0.03)
+
     first = web.site({})
-    second = web.site({"*": lambda asked: Answer(302, {"Location": first.url(asked.path + "x")}, delay=0.03)})
+    second = web.site({"/robots.txt": 404, "*": lambda asked: onward(first, asked)})
     first.pages.update(  # type: ignore[attr-defined]
-        {
-            "/robots.txt": 404,
-            "*": lambda asked: Answer(302, {"Location": second.url(asked.path + "x")}, delay=0.03),
-        }
+        {"/robots.txt": 404, "*": lambda asked: onward(second, asked)}
     )
     settings = {**SETTINGS, "REDIRECT_MAX_TIMES": 3, "RETRY_ENABLED": False}
     run = await crawl_here(web, [first.url("/a"), second.url("/b")], settings)
@@ -153,7 +138,7 @@ async def test_redirects_between_hosts(web: Web) -> None:
 @pytest.mark.usefixtures("in_process")
 async def test_direct_downloads_and_media(web: Web, tmp_path: Path) -> None:
     """Neither `engine.download_async` in numbers nor a media pipeline gets round the gate."""
-    home, files = (web.site({"/robots.txt": 404, "*": SLOW}) for _ in range(2))
+    home, files = (web.site({**FREE, "*": SLOW}) for _ in range(2))
 
     async def parse(self: Spider, response: Response, asked_url: str) -> Any:
         fetch = self.crawler.engine.download_async
@@ -161,18 +146,14 @@ async def test_direct_downloads_and_media(web: Web, tmp_path: Path) -> None:
         yield {"file_urls": [files.url(f"/file{n}") for n in range(4)]}
         all_ = [deferred_from_coro(fetch(request)) for request in requests]
         await maybe_deferred_to_future(DeferredList(all_))
-        yield Request(home.url("/after"), self.parse_no_more)
-
-    def parse_no_more(self: Spider, response: Response) -> None:
-        pass
+        yield Request(home.url("/after"), lambda response: None)
 
     settings = {
         **SETTINGS,
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
         "FILES_STORE": str(tmp_path),
     }
-    attributes = {"parse": parse, "parse_no_more": parse_no_more}
-    run = await crawl_here(web, [home.url()], settings, attributes)
+    run = await crawl_here(web, [home.url()], settings, {"parse": parse})
     assert_ten_times(run.arrivals)
     assert len(paths(run, home)) == 1 + 1 + 4 + 1
     assert len(paths(run, files)) == 1 + 4 + 4

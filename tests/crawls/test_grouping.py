@@ -7,9 +7,9 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
-from crawls.judging import paths
-from crawls.test_gate import SLOW, assert_ten_times
 
+from crawls.judging import paths
+from crawls.promise import SLOW, assert_ten_times
 from harness import Answer, Arrival, Web, crawl_here, most_at_once, robots_fetches
 
 pytestmark = pytest.mark.crawl

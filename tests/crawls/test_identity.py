@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crawls.judging import MANY, moved
 from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import DeferredList
 
+from crawls.judging import MANY, moved
 from harness import CrawlFailed, Web, crawl_here
 
 pytestmark = pytest.mark.crawl

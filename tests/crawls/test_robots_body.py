@@ -6,6 +6,7 @@ import gzip
 import zlib
 
 import pytest
+
 from crawls.judging import (
     ALLOW,
     ALLOWED,
@@ -16,7 +17,6 @@ from crawls.judging import (
     expected,
     judge,
 )
-
 from harness import Answer, Web
 
 pytestmark = pytest.mark.crawl

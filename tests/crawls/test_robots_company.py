@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scrapy import signals
+
 from crawls.judging import (
     ALLOW,
     ALLOWED,
@@ -19,8 +21,6 @@ from crawls.judging import (
     paths,
     verdict,
 )
-from scrapy import signals
-
 from harness import Answer, Web, crawl_here, robots_fetches
 
 pytestmark = pytest.mark.crawl

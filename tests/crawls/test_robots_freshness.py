@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from crawls.judging import ALLOW, ALLOWED, DISALLOW, FORBIDDEN, MANY, Verdict, moved, verdict
 
+from crawls.judging import ALLOW, ALLOWED, DISALLOW, FORBIDDEN, MANY, Verdict, moved, verdict
 from harness import Answer, Asked, Web, crawl_here, robots_fetches
 
 pytestmark = pytest.mark.crawl

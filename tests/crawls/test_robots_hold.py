@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import DeferredList
+
 from crawls.judging import (
     ALLOW,
     ALLOWED,
@@ -15,12 +21,6 @@ from crawls.judging import (
     paths,
     verdict,
 )
-from scrapy import Request, Spider
-from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import DeferredList
-
 from harness import Answer, Web, crawl_here, gaps, most_at_once, robots_fetches
 
 pytestmark = pytest.mark.crawl
@@ -58,7 +58,9 @@ async def test_thirty_direct_downloads_wait_for_one_verdict(web: Web) -> None:
 
 async def test_a_blip_loses_nothing(web: Web) -> None:
     """While robots.txt is refused, pages are held; once it can be read they go as it says."""
-    blip = web.site({"/robots.txt": [REFUSED, Answer(429, {"Retry-After": "1"}), DISALLOW], "*": ""})
+    blip = web.site(
+        {"/robots.txt": [REFUSED, Answer(429, {"Retry-After": "1"}), DISALLOW], "*": ""}
+    )
     run = await crawl_here(
         web,
         [blip.url(path) for path in ("/a", "/b", "/private/page")],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from crawls.judging import (
     ALLOW,
     ALLOWED,
@@ -21,7 +22,6 @@ from crawls.judging import (
     paths,
     verdict,
 )
-
 from harness import Answer, Asked, Web, crawl_here, robots_fetches
 
 pytestmark = pytest.mark.crawl
@@ -46,7 +46,6 @@ async def test_rfc9309_2_3_1_2_hops(web: Web) -> None:
         "to 404": chain(1, Answer(404, body=DISALLOW), ALLOWED),
         "to 503": chain(1, Answer(503, body=ALLOW), UNREACHABLE),
         "to 429": chain(2, Answer(429, body=ALLOW), UNREACHABLE),
-        "to a drop": chain(1, Answer(drop=True), UNREACHABLE),
         "relative": Case(moved("r/../rules.txt?a=b c#d"), FORBIDDEN, {"/rules.txt": DISALLOW}),
     }
     got, run, sites = await judge(web, followed | ends)

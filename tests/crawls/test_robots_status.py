@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from crawls.judging import ALLOW, ALLOWED, DISALLOW, FORBIDDEN, UNREACHABLE, Case, expected, judge
 
+from crawls.judging import ALLOW, ALLOWED, DISALLOW, FORBIDDEN, UNREACHABLE, Case, expected, judge
 from harness import Answer, Web, robots_fetches
 
 pytestmark = pytest.mark.crawl
@@ -50,7 +50,9 @@ async def test_rfc9309_2_3_1_no_usable_answer(web: Web) -> None:
             UNREACHABLE,
         ),
         "1xx before the answer": Case(
-            Answer(103, body=f"HTTP/1.1 200 OK\r\nContent-Length: {len(DISALLOW)}\r\n\r\n{DISALLOW}"),
+            Answer(
+                103, body=f"HTTP/1.1 200 OK\r\nContent-Length: {len(DISALLOW)}\r\n\r\n{DISALLOW}"
+            ),
             FORBIDDEN,
         ),
     }

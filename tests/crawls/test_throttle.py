@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from crawls.judging import paths
 from scrapy import Spider
 from scrapy.http import Response
 
+from crawls.judging import paths
 from harness import Answer, Web, crawl_here, gaps, robots_fetches
 from harness.pages import Page
 

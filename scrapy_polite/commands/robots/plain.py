@@ -13,8 +13,8 @@ Texts from the site are fit to print; what has no value is null.
                  status), seconds, media_type, retry_after, error
     file         null when there are no rules, else: octets, ignored_octets, whole, lines,
                  encoding, byte_order_mark, line_ends
-    group        null when none applies, else: name, lines, rules, crawl_delay (asked for),
-                 delay (kept to), both in seconds
+    group        null when none applies, else: name, lines, rules, crawl_delay (asked for), delay
+                 (kept to), both in seconds, crawl_delay_line
     sitemaps     their addresses
     problems     line (0: the file as a whole), kind, message, text
     pages        page, url, allowed (true, false, null), reason ("rule", "no_match", "no_group",
@@ -104,6 +104,7 @@ def _group(report: Report) -> dict[str, Any] | None:
         "lines": list(group.named_at),
         "rules": len(group.rules),
         "crawl_delay": asked,
+        "crawl_delay_line": report.crawl_delay_line,
         "delay": None if asked is None else min(asked, report.config.crawl_delay_max),
     }
 

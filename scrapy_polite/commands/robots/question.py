@@ -76,8 +76,8 @@ def parse(target: str, paths: Sequence[str] = ()) -> Question:
     Raises:
         CannotTell: a URL is malformed, or of another origin.
 
-    >>> parse("https://Site.Example/a", ["b"]).pages
-    (Page(asked='/a', url='https://site.example/a'), Page(asked='b', url='https://site.example/b'))
+    >>> [page.url for page in parse("https://Site.Example/a", ["b"]).pages]
+    ['https://site.example/a', 'https://site.example/b']
     """
     if target == STANDARD_INPUT or not _SCHEME(target):
         origin, named = None, [*paths]
@@ -146,7 +146,7 @@ def _origin(url: str) -> str:
     if origin is None:
         raise CannotTell(f"{_shown(url)} names no host.")
     try:
-        is_usable = _ASCII_ORIGIN(origin) and urlsplit(origin).port != 0
+        is_usable = _ASCII_ORIGIN(origin) and urlsplit(url).port != 0
     except ValueError:  # a port out of range, brackets that do not pair
         is_usable = False
     if not is_usable:

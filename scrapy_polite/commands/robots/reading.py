@@ -95,3 +95,11 @@ class Reading:
     def crawl_delay(self) -> float | None:
         """Return the wait in seconds that the file asks for, not capped; None without one."""
         return hints.delay(self.rules.group(self.token).hints)
+
+    def crawl_delay_line(self) -> int | None:
+        """Return the line that asks for that wait, the first if there are several."""
+        asked, said = self.crawl_delay(), self.rules.group(self.token).hints
+        if asked is None:
+            return None
+        lines = {(hint.key, hint.value): hint.line for hint in reversed(said)}  # each value once
+        return min(line for value, line in lines.items() if hints.seconds(*value) == asked)

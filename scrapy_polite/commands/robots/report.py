@@ -83,6 +83,7 @@ class Report:
         shape: how the file was read; None when the answer brought none.
         group: the group that applies, with its rules.
         crawl_delay: what it asks for in seconds; None for nothing.
+        crawl_delay_line: the line that does.
         nameless: whether nobody has said who asks, so that no page of a site was looked at.
     """
 
@@ -93,6 +94,7 @@ class Report:
     shape: Shape | None
     group: Group
     crawl_delay: float | None
+    crawl_delay_line: int | None
     sitemaps: tuple[str, ...]
     problems: tuple[Problem, ...]
     pages: tuple[PageReport, ...]
@@ -138,6 +140,7 @@ def make_report(
         _shape(file, visit) if has_rules else None,
         reading.group(),
         reading.crawl_delay(),
+        reading.crawl_delay_line(),
         hints.sitemaps(file.records()),
         (*_in_answer(visit), *_in_file(file, visit, config.crawl_delay_max)),
         tuple(PageReport(p, reading.ruling(p.url), looks.get(p.url)) for p in question.pages),

@@ -18,7 +18,7 @@ from scrapy_polite.robots.groups import EVERYONE, Group
 from scrapy_polite.robots.lines import printable
 
 _PROBLEMS_SHOWN = 20
-_SITEMAPS_SHOWN = 10
+_SITEMAPS_SHOWN = 5
 _HIDDEN = (
     "What is disallowed is not read, so a noindex on it is never seen, and search engines may list "
     "its address all the same. To keep a page out of their results, allow it and let it say "
@@ -120,10 +120,9 @@ def _delay(report: Report) -> str:
             f"none: a crawl waits {rules.factor:g} x the duration of each fetch, "
             f"at least {span(rules.floor)}"
         )
-    where = line_numbers(tuple(hint.line for hint in report.group.hints))
     kept = f"a crawl waits at least {span(min(asked, limit))} after each fetch"
     cut = " (POLITE_CRAWL_DELAY_MAX)" if asked > limit else ""
-    return f"{span(asked)} ({where}): {kept}{cut}"
+    return f"{span(asked)} (line {report.crawl_delay_line}): {kept}{cut}"
 
 
 def _problems(report: Report) -> Iterator[str]:

@@ -26,11 +26,11 @@ from scrapy_polite.commands.robots.reading import Reading
 from scrapy_polite.commands.robots.trouble import PATIENCE, NoTurn
 from scrapy_polite.config import Config
 from scrapy_polite.exceptions import CrawlStopping
-from scrapy_polite.hooks import set_floor
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.runtime import robots_fetch
 from scrapy_polite.runtime.lanes import ROBOTS_META
 from scrapy_polite.runtime.robots_answer import Answer
+from scrapy_polite.runtime.runtime import Runtime
 
 
 @dataclass(slots=True)
@@ -126,6 +126,7 @@ class Visitor(Spider):
     async def _pages(self, visit: Visit, looker: Looker) -> None:
         config = self._errand.config
         wait = min(visit.reading.crawl_delay() or 0.0, config.crawl_delay_max)
+        self._hear(wait)
         for page in self._errand.question.pages:
             if page.url in visit.looks or not page.named:
                 continue
@@ -135,10 +136,16 @@ class Visitor(Spider):
                 why_not = f"its Crawl-delay of {wait:g} s is too long to wait for here"
                 visit.looks[page.url] = Look(why_not=why_not)
                 continue
-            if wait:
-                set_floor(self.crawler, page.url, wait)
             self._errand.say(f"Waiting for the turn of {page.url}, to look for noindex")
             visit.looks[page.url] = await looker.look(page.url)
+
+    def _hear(self, crawl_delay: float) -> None:
+        """Have the host left alone for that many seconds from now, and after each fetch."""
+        runtime, origin = Runtime.of(self.crawler), self._errand.question.origin or ""
+        host, verdicts = runtime.lanes.host_of(origin), runtime.robots.verdicts
+        entry = verdicts.entry(origin, host, runtime.clock())
+        verdicts.hear_crawl_delay(origin, entry, crawl_delay)
+        runtime.turns.pump.push_back(host, crawl_delay)
 
     def _asked(self, request: Request) -> None:
         if ROBOTS_META in request.meta:

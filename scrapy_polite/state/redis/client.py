@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha1
@@ -20,13 +20,14 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError
-
 from scrapy_polite.state.protocol import StoreUnavailable
 from scrapy_polite.state.redis.wire import Argument
+
+with suppress(ImportError):  # of the extra `redis`; the store says what to install
+    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+    from redis.exceptions import NoScriptError, RedisError
 
 LISTEN = 5.0  # seconds that one question for messages lasts
 CONNECTIONS = 16  # at once; more calls wait for one of them

@@ -17,7 +17,8 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib.util import find_spec
+from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro
@@ -27,11 +28,9 @@ from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.clock import steady
 from scrapy_polite.state.protocol import Acquired, Lease, StoreUnavailable
 from scrapy_polite.state.redis.book import End
+from scrapy_polite.state.redis.session import Session
 from scrapy_polite.state.redis.terms import Terms
 from scrapy_polite.state.redis.wire import Wire
-
-if TYPE_CHECKING:
-    from scrapy_polite.state.redis.session import Session
 
 T = TypeVar("T")
 
@@ -121,15 +120,11 @@ class RedisStore:
 
 
 def _session(url: str, timeout: float, wire: Wire) -> Session:
-    try:
-        from scrapy_polite.state.redis.session import Session
-    except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] != "redis":
-            raise
+    if find_spec("redis") is None:
         raise ValueError(
             "POLITE_STATE is a Redis server, which needs the redis library: "
             "run pip install 'scrapy-polite[redis]'."
-        ) from None
+        )
     return Session(url, timeout, wire)
 
 
