@@ -15,6 +15,7 @@ import multiprocessing
 import time
 import tracemalloc
 from collections.abc import AsyncIterator
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from metering import name_of
@@ -109,8 +110,8 @@ def measure(what: str, hosts: int, polite: bool) -> tuple[float, ...]:
 
 def measure_apart(what: str, hosts: int, polite: bool) -> tuple[float, ...]:
     """Return the same, measured in a process of its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(measure, (what, hosts, polite))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measure, what, hosts, polite).result()
 
 
 def main() -> None:

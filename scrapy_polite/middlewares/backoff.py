@@ -56,9 +56,10 @@ class PoliteBackoffMiddleware:
         """Return the request itself when it was refused and may be repeated."""
         if response.status not in self._statuses or self._is_robots(request):
             return response
-        if "cached" in response.flags and not self._offline:
+        is_cached, meta = "cached" in response.flags, request.meta
+        if is_cached and not self._offline and not meta.get("dont_cache"):
             return self._again(request, dont_cache=_UNCACHED)
-        if "cached" in response.flags or request.meta.get("dont_retry"):
+        if is_cached or meta.get("dont_retry"):
             return response
         return self._again(request, priority=request.priority + self._adjust)
 

@@ -13,7 +13,7 @@ from scrapy.core.downloader import Downloader
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_polite import PoliteDownloader
+from scrapy_polite.downloader import PoliteDownloader
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

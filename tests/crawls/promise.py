@@ -59,5 +59,7 @@ async def fetch_directly(spider: Spider, urls: Iterable[str]) -> list[int | str]
         except Exception as error:
             return type(error).__name__
 
-    fetches = gatherResults([deferred_from_coro(fetch(url)) for url in urls])
-    return list(await maybe_deferred_to_future(fetches))
+    told: list[int | str] = await maybe_deferred_to_future(
+        gatherResults([deferred_from_coro(fetch(url)) for url in urls])
+    )
+    return told

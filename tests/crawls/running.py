@@ -15,14 +15,14 @@ from harness import POLITE, Crawl, Web
 
 
 async def run_spider(
-    web: Web, spider: type[Spider], settings: Mapping[str, Any] | None = None
+    web: Web, spider: type[Spider], settings: Mapping[str, Any] | None = None, **arguments: Any
 ) -> Crawl:
-    """Run a spider politely and return how it went, without outcome and log."""
+    """Run a spider politely with these arguments; return how it went, without outcome and log."""
     reactor = {} if is_asyncio_reactor_installed() else {"TWISTED_REACTOR": None}
     runner = CrawlerRunner({**POLITE, **reactor, **(settings or {})})
     crawler = runner.create_crawler(spider)
     begun_at = time.monotonic()
-    await maybe_deferred_to_future(runner.crawl(crawler))
+    await maybe_deferred_to_future(runner.crawl(crawler, **arguments))
     assert crawler.stats is not None
     return Crawl(
         outcome={},

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
+from scrapy import Spider
 from scrapy.http import Response
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import DeferredList
 
 import harness
 from crawls.judging import moved, paths
-from crawls.promise import FREE, SLOW, assert_ten_times
+from crawls.promise import FREE, SLOW, assert_ten_times, fetch_directly
 from harness import Answer, Asked, Web, crawl_here
 from harness.pages import Pages
 
@@ -139,14 +137,12 @@ async def test_redirects_between_hosts(web: Web) -> None:
 async def test_direct_downloads_and_media(web: Web, tmp_path: Path) -> None:
     """Neither `engine.download_async` in numbers nor a media pipeline gets round the gate."""
     home, files = (web.site({**FREE, "*": SLOW}) for _ in range(2))
+    told: list[int | str] = []
 
     async def parse(self: Spider, response: Response, asked_url: str) -> Any:
-        fetch = self.crawler.engine.download_async
-        requests = [Request(site.url(f"/direct{n}")) for n in range(4) for site in (home, files)]
         yield {"file_urls": [files.url(f"/file{n}") for n in range(4)]}
-        all_ = [deferred_from_coro(fetch(request)) for request in requests]
-        await maybe_deferred_to_future(DeferredList(all_))
-        yield Request(home.url("/after"), lambda response: None)
+        direct = [site.url(f"/direct{n}") for n in range(4) for site in (home, files)]
+        told.extend(await fetch_directly(self, direct))
 
     settings = {
         **SETTINGS,
@@ -155,5 +151,6 @@ async def test_direct_downloads_and_media(web: Web, tmp_path: Path) -> None:
     }
     run = await crawl_here(web, [home.url()], settings, {"parse": parse})
     assert_ten_times(run.arrivals)
-    assert len(paths(run, home)) == 1 + 1 + 4 + 1
+    assert told == [200] * 8
+    assert len(paths(run, home)) == 1 + 1 + 4
     assert len(paths(run, files)) == 1 + 4 + 4

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
+from scrapy import Spider
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import DeferredList
 
 from crawls.judging import MANY, moved
+from crawls.promise import fetch_directly
 from harness import CrawlFailed, Web, crawl_here
+from harness.spider import Asking
 
 pytestmark = pytest.mark.crawl
 
@@ -37,9 +39,8 @@ async def test_every_request_names_us(web: Web, tmp_path: Path) -> None:
     )
 
     async def parse(self: Spider, response: Response, asked_url: str) -> Any:
-        direct = self.crawler.engine.download_async(Request(other.url("/direct")))
         yield {"file_urls": [other.url("/file")]}
-        await maybe_deferred_to_future(deferred_from_coro(direct))
+        await fetch_directly(self, [other.url("/direct")])
 
     settings = {
         **MANY,
@@ -48,7 +49,10 @@ async def test_every_request_names_us(web: Web, tmp_path: Path) -> None:
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
         "FILES_STORE": str(tmp_path),
     }
-    asked = [home.url("/go"), {"url": home.url("/a"), "headers": {"User-Agent": "Chrome"}}]
+    asked: list[Asking] = [
+        home.url("/go"),
+        {"url": home.url("/a"), "headers": {"User-Agent": "Chrome"}},
+    ]
     run = await crawl_here(web, asked, settings, {"parse": parse})
     assert {(a.headers["user-agent"], a.headers["from"]) for a in run.arrivals} == {
         (AGENT, "ops@guest.test")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from scrapy import Request, Spider
-from scrapy.exceptions import IgnoreRequest
+from scrapy import Spider
 from scrapy.http import Response
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import DeferredList
 
 from crawls.judging import (
     ALLOW,
@@ -21,6 +16,7 @@ from crawls.judging import (
     paths,
     verdict,
 )
+from crawls.promise import fetch_directly
 from harness import Answer, Web, crawl_here, gaps, most_at_once, robots_fetches
 
 pytestmark = pytest.mark.crawl
@@ -44,23 +40,20 @@ async def test_thirty_direct_downloads_wait_for_one_verdict(web: Web) -> None:
     slow = Answer(body=DISALLOW, delay=0.3)
     home, site = web.site({"*": ""}), web.site({"/robots.txt": slow, "*": ""})
     pages = [f"/private/{number}" for number in range(30)]
-    told: list[Any] = []
+    told: list[int | str] = []
 
     async def parse(self: Spider, response: Response, asked_url: str) -> None:
-        fetch = self.crawler.engine.download_async
-        all_ = [deferred_from_coro(fetch(Request(site.url(page)))) for page in pages]
-        told.extend(await maybe_deferred_to_future(DeferredList(all_, consumeErrors=True)))
+        told.extend(await fetch_directly(self, map(site.url, pages)))
 
     run = await crawl_here(web, [home.url()], MANY, {"parse": parse})
     assert paths(run, site) == ["/robots.txt"]
-    assert [failure.check(IgnoreRequest) for _, failure in told] == [IgnoreRequest] * 30
+    assert told == ["IgnoreRequest"] * 30
 
 
 async def test_a_blip_loses_nothing(web: Web) -> None:
     """While robots.txt is refused, pages are held; once it can be read they go as it says."""
-    blip = web.site(
-        {"/robots.txt": [REFUSED, Answer(429, {"Retry-After": "1"}), DISALLOW], "*": ""}
-    )
+    files = [REFUSED, Answer(429, {"Retry-After": "1"}), DISALLOW]
+    blip = web.site({"/robots.txt": files, "*": ""})
     run = await crawl_here(
         web,
         [blip.url(path) for path in ("/a", "/b", "/private/page")],

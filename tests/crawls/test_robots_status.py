@@ -34,6 +34,7 @@ async def test_rfc9309_2_3_1_each_status(web: Web, hundred: int) -> None:
 async def test_rfc9309_2_3_1_no_usable_answer(web: Web) -> None:
     """What cannot be read forbids: a dropped or refused connection, silence, broken encodings."""
     gzip = {"Content-Encoding": "gzip"}
+    final = f"HTTP/1.1 200 OK\r\nContent-Length: {len(DISALLOW)}\r\n\r\n"
     cases = {
         "dropped": Case(Answer(drop=True), UNREACHABLE),
         "silent": Case(Answer(hang=True), UNREACHABLE),
@@ -49,12 +50,7 @@ async def test_rfc9309_2_3_1_no_usable_answer(web: Web) -> None:
             Answer(headers={"Content-Length": "-1", "Connection": "close"}, body=ALLOW),
             UNREACHABLE,
         ),
-        "1xx before the answer": Case(
-            Answer(
-                103, body=f"HTTP/1.1 200 OK\r\nContent-Length: {len(DISALLOW)}\r\n\r\n{DISALLOW}"
-            ),
-            FORBIDDEN,
-        ),
+        "1xx before the answer": Case(Answer(103, body=final + DISALLOW), FORBIDDEN),
     }
     lax = {"POLITE_ROBOTS_TIMEOUT": 1, "DOWNLOAD_FAIL_ON_DATALOSS": False}
     got, _, _ = await judge(web, cases, lax)

@@ -14,17 +14,16 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import DeferredList
 
-from crawls.judging import MANY, paths
+from crawls.judging import DISALLOW, MANY, paths
 from crawls.promise import FREE, SLOW, assert_no_lease_left, assert_ten_times, pause
 from crawls.running import run_spider
-from harness import Answer, Web, crawl_here, gaps
-from harness.pages import Page
+from harness import Answer, Asked, Web, crawl_here, gaps
 
 pytestmark = pytest.mark.crawl
 
 
 @pytest.mark.usefixtures("in_process")
-async def test_callbacks_and_pipelines_that_raise(web: Web) -> None:
+async def test_callbacks_that_raise(web: Web) -> None:
     """Callbacks that raise, also in the middle, stop nothing but themselves."""
     site = web.site({**FREE, "*": ""})
 
@@ -32,12 +31,11 @@ async def test_callbacks_and_pipelines_that_raise(web: Web) -> None:
         yield Request(response.url + "/more", cb_kwargs={"asked_url": "more"})
         raise RuntimeError("my mistake")
 
-    run = await crawl_here(
-        web, [site.url("/a"), site.url("/b")], {**MANY, "DEPTH_LIMIT": 2}, {"parse": parse}
-    )
-    assert sorted(paths(run, site)) == sorted(
-        ["/robots.txt", "/a", "/b", "/a/more", "/b/more", "/a/more/more", "/b/more/more"]
-    )
+    settings = {**MANY, "DEPTH_LIMIT": 2}
+    run = await crawl_here(web, [site.url("/a"), site.url("/b")], settings, {"parse": parse})
+    deep = [f"/{name}{more}" for name in "ab" for more in ("", "/more", "/more/more")]
+    assert sorted(paths(run, site)) == sorted(["/robots.txt", *deep])
+    assert run.stats["spider_exceptions/RuntimeError"] == 6
     assert_no_lease_left(run)
 
 
@@ -106,51 +104,37 @@ async def test_crawl_spider_and_sitemap_spider(web: Web) -> None:
 
     SitemapSpider reads /robots.txt itself too.
     """
+
+    def robots(asked: Asked) -> str:
+        return f"{DISALLOW}Sitemap: http://{asked.host}:{asked.port}/sitemap.xml\n"
+
     links = "".join(f'<a href="{path}">x</a>' for path in ("/1", "/private/2", "/3"))
-    entries = "".join(f"<url><loc>{{}}{path}</loc></url>" for path in ("/4", "/private/5", "/6"))
-    pages: dict[str, Page] = {
-        "/": links,
-        "/sitemap.xml": lambda asked: _sitemap(entries, asked.host, asked.port),
-    }
-    site = web.site(
-        {
-            "/robots.txt": lambda asked: (
-                "User-agent: *\nDisallow: /private/\n"
-                f"Sitemap: http://{asked.host}:{asked.port}/sitemap.xml\n"
-            ),
-            "*": SLOW,
-            **pages,
-        }
-    )
+    site = web.site({"/robots.txt": robots, "/sitemap.xml": sitemap, "/": links, "*": SLOW})
 
     class Crawling(CrawlSpider):
         name = "crawling"
-        start_urls = (site.url(),)
         rules = (Rule(LinkExtractor()),)
 
     class Mapping(SitemapSpider):
         name = "mapping"
-        sitemap_urls = [site.url("/robots.txt")]
 
-    crawling, mapping = await run_spider(web, Crawling), await run_spider(web, Mapping)
+    crawling = await run_spider(web, Crawling, start_urls=[site.url()])
+    mapping = await run_spider(web, Mapping, sitemap_urls=[site.url("/robots.txt")])
     assert sorted(paths(crawling, site)) == ["/", "/1", "/3", "/robots.txt"]
-    assert sorted(paths(mapping, site)) == [
-        "/4",
-        "/6",
-        "/robots.txt",
-        "/robots.txt",
-        "/sitemap.xml",
-    ]
+    map_and_pages = ["/4", "/6", "/robots.txt", "/robots.txt", "/sitemap.xml"]
+    assert sorted(paths(mapping, site)) == map_and_pages
     assert_ten_times(crawling.arrivals)
     assert_ten_times(mapping.arrivals)
 
 
-def _sitemap(entries: str, host: str, port: int) -> Answer:
-    body = entries.replace("{}", f"http://{host}:{port}")
+def sitemap(asked: Asked) -> Answer:
+    """Return a sitemap of three pages, one of them forbidden."""
+    site = f"http://{asked.host}:{asked.port}"
+    entries = "".join(f"<url><loc>{site}{path}</loc></url>" for path in ("/4", "/private/5", "/6"))
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     return Answer(
         headers={"Content-Type": "application/xml"},
-        body=f'<?xml version="1.0"?><urlset xmlns="{namespace}">{body}</urlset>',
+        body=f'<?xml version="1.0"?><urlset xmlns="{namespace}">{entries}</urlset>',
     )
 
 

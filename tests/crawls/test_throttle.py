@@ -13,6 +13,7 @@ from scrapy.http import Response
 from crawls.judging import paths
 from harness import Answer, Web, crawl_here, gaps, robots_fetches
 from harness.pages import Page
+from harness.spider import Asking
 
 pytestmark = pytest.mark.crawl
 
@@ -81,7 +82,7 @@ async def test_autothrottle_settings(web: Web) -> None:
     """
     site, slow = web.site({"*": ""}), web.site({"*": Answer(delay=0.1)})
     unmeasured = {"dont_obey_robotstxt": True, "autothrottle_dont_adjust_delay": True}
-    asked: list[Any] = [{"url": site.url(f"/{n}"), "meta": unmeasured} for n in range(3)]
+    asked: list[Asking] = [{"url": site.url(f"/{n}"), "meta": unmeasured} for n in range(3)]
     run = await crawl_here(
         web,
         [*asked, *(slow.url(f"/{n}") for n in range(3))],
@@ -102,7 +103,7 @@ async def test_autothrottle_settings(web: Web) -> None:
 async def test_dont_adjust_delay(web: Web) -> None:
     """A slow fetch with `autothrottle_dont_adjust_delay` teaches nothing; the next ones stay."""
     site = web.site({"/slow": Answer(delay=0.5), "*": Answer(delay=0.02)})
-    asked = [
+    asked: list[Asking] = [
         {"url": site.url("/1"), "priority": 2},
         {
             "url": site.url("/slow"),

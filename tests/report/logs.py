@@ -57,8 +57,11 @@ def robots(at: float, crawl_delay: float = 0.0, **fields: Any) -> RobotsRead:
 
 
 def whole(*events: Event) -> list[Event]:
-    """Return a log with its first and last lines."""
-    return [began(), *events, Ended(max((event.at for event in events), default=0.0), "finished")]
+    """Return a log with its first line, and its last unless it is given."""
+    if events and isinstance(events[-1], Ended):
+        return [began(), *events]
+    last_at = max((event.at for event in events), default=0.0)
+    return [began(), *events, Ended(last_at, "finished")]
 
 
 def report_of(events: Iterable[Event]) -> Report:

@@ -56,8 +56,8 @@ All 7 promises were kept.
 
 host            fetches  at once  occupied  least wait  / fetch  refused  remarks
 site.example          2        1     9.09%        10 s     10.0           Crawl-delay 8 s
-parked.example        1        1                                      1  parked until 2:30:31.000, \
-Retry-After 2 h 30 min, 1,234 left
+parked.example        1        1                                       1  \
+parked until 2:30:31.000, Retry-After 2 h 30 min, 1,234 left
 
 Waits by what decided them: duration 2 (20 s)
 
