@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
-from scrapy.exceptions import DontCloseSpider
+from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -136,15 +136,20 @@ def is_idle_but_for_scheduler(crawler: Crawler) -> bool:
     )
 
 
-def wants_to_stay(crawler: Crawler, spider: Spider) -> bool:
-    """Ask the spider_idle handlers, as the engine does, whether the spider is to stay open."""
+def reason_to_close(crawler: Crawler, spider: Spider, reason: str) -> str | None:
+    """Ask the spider_idle handlers, as the engine does, whether the spider may be closed.
+
+    Returns:
+        None when it is to stay open, else *reason*, or that of a handler that raised CloseSpider.
+    """
     results = crawler.signals.send_catch_log(
-        signals.spider_idle, spider=spider, dont_log=DontCloseSpider
+        signals.spider_idle, spider=spider, dont_log=(DontCloseSpider, CloseSpider)
     )
-    return any(
-        isinstance(result, Failure) and isinstance(result.value, DontCloseSpider)
-        for _, result in results
-    )
+    raised = [result.value for _, result in results if isinstance(result, Failure)]
+    if any(isinstance(error, DontCloseSpider) for error in raised):
+        return None
+    own = [error.reason for error in raised if isinstance(error, CloseSpider)]
+    return own[0] if own else reason
 
 
 def keep_slot(slot: Slot, delay: float) -> None:
@@ -171,7 +176,8 @@ def forbid_repeats(crawler: Crawler) -> None:
     """Switch off the connection pool's own repeat of a request on a dropped kept-alive connection.
 
     The server would see a second hit without any wait.  Scrapy's retry goes through the clock.
-    Private: ``DownloadHandlers._get_handler`` and the handlers' ``_pool``.
+    Private: ``DownloadHandlers._get_handler``, the handlers' ``_pool`` and ``_session``, and
+    ``aiohttp.ClientSession._retry_connection``.
     """
     engine = _engine(crawler)
     if engine is None:
@@ -181,6 +187,9 @@ def forbid_repeats(crawler: Crawler) -> None:
         pool: Any = getattr(handler, "_pool", None)
         if hasattr(pool, "retryAutomatically"):
             pool.retryAutomatically = False
+        session: Any = getattr(handler, "_session", None)  # of aiohttp
+        if hasattr(session, "_retry_connection"):
+            session._retry_connection = False
 
 
 def _engine(crawler: Crawler) -> Any:

@@ -84,7 +84,7 @@ def read(settings: BaseSettings) -> Config:
     """
     return Config(
         identity=read_identity(settings),
-        rules=HostRules(_delay_rules(settings), _backoff_rules(settings)),
+        rules=read_rules(settings),
         ages=_ages(settings),
         obey_robots=values.flag(settings, "ROBOTSTXT_OBEY", default=False),
         crawl_delay_max=_number(settings, "POLITE_CRAWL_DELAY_MAX"),
@@ -99,6 +99,15 @@ def read(settings: BaseSettings) -> Config:
         redis_prefix=_text(settings, "POLITE_REDIS_PREFIX", "polite:") or "",
         slot_floors=values.slot_delays(settings),
     )
+
+
+def read_rules(settings: BaseSettings) -> HostRules:
+    """Read the numbers that decide a host's turns.
+
+    Raises:
+        ValueError: one sentence that names the setting and says what to write.
+    """
+    return HostRules(_delay_rules(settings), _backoff_rules(settings))
 
 
 def read_identity(settings: BaseSettings) -> Identity:

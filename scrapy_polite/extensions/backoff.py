@@ -90,10 +90,12 @@ class PoliteBackoff:
     def _nothing_to_do(self) -> None:
         """End the run when all that is left is of parked hosts and nobody wants it to go on."""
         crawler, spider = self._crawler, self._crawler.spider
-        if spider is None or not self._is_stuck() or engine.wants_to_stay(crawler, spider):
+        if spider is None or not self._is_stuck():
             return
-        if self._is_stuck():  # still, for a handler of spider_idle may have found more to do
-            engine.spawn(crawler.engine.close_spider_async(reason=REASON))
+        reason = engine.reason_to_close(crawler, spider, REASON)
+        # A handler of spider_idle may have found more to do.
+        if reason is not None and self._is_stuck():
+            engine.spawn(crawler.engine.close_spider_async(reason=reason))
 
     def _is_stuck(self) -> bool:
         return self._runtime.parking.only_parked_left() and engine.is_idle_but_for_scheduler(

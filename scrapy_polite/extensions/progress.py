@@ -17,7 +17,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_polite import config
 from scrapy_polite import signals as our_signals
-from scrapy_polite.policy.host import BLOCKED
+from scrapy_polite.policy.host import BLOCKED, Outcome
 from scrapy_polite.policy.origin import origin_of
 from scrapy_polite.report import bar
 from scrapy_polite.report.progress import Overview, Paces, Queued, Standing, overview
@@ -81,7 +81,7 @@ class PoliteProgress:
             Standing.FETCHING: "a request of it is in flight, and there is one at a time",
             Standing.READY: "its turn has come, a free place is awaited",
             Standing.WAITING: f"it is left alone: {reason}",
-            Standing.BLOCKED: f"it is left alone, for it {self._blocked.get(host, (0, ''))[1]}",
+            Standing.BLOCKED: f"it is left alone: {self._blocked.get(host, (0, ''))[1]}",
             Standing.PARKED: "it is parked and not asked again in this run",
         }[queued.standing if queued else None]
         due = f", for another {span(queued.due_in)}" if queued and 0 < queued.due_in < 1e9 else ""
@@ -94,25 +94,27 @@ class PoliteProgress:
     def _queued(self) -> Iterator[Queued]:
         frontier, now = self._runtime.turns.frontier, self._runtime.clock()
         for host, ready_at, taken, requests in list(frontier.overview()):
-            due_in = max(ready_at - now, 0.0)
-            yield Queued(host, self._standing(host, due_in, now, taken=taken), due_in, requests)
+            is_wanted = taken or frontier.want(host, now)[0] is not None
+            if requests or is_wanted:
+                due_in = max(ready_at - now, 0.0)
+                standing = self._standing(host, due_in, taken=taken, is_wanted=is_wanted)
+                yield Queued(host, standing, due_in, requests)
 
-    def _standing(self, host: str, due_in: float, now: float, *, taken: bool) -> Standing:
+    def _standing(self, host: str, due_in: float, *, taken: bool, is_wanted: bool) -> Standing:
         if host in self._runtime.turns.parked:
             return Standing.PARKED
         if taken:
             return Standing.FETCHING
         if due_in > 0:
-            is_blocked = self._blocked.get(host, (0.0, ""))[0] > now
-            return Standing.BLOCKED if is_blocked else Standing.WAITING
+            until_at, _ = self._blocked.get(host, (0.0, ""))
+            return Standing.BLOCKED if until_at > self._runtime.clock() else Standing.WAITING
         # Ready by the clock, but its pages may wait for a robots.txt that cannot be read.
-        is_open = self._runtime.turns.frontier.want(host, now)[0] is not None
-        return Standing.READY if is_open else Standing.WAITING
+        return Standing.READY if is_wanted else Standing.WAITING
 
     def _turn_ended(self, ended: TurnEnded) -> None:
         host, turn = ended.lease.host, ended.turn
-        if ended.response is not None and not self._runtime.robots.is_robots(ended.request):
-            self._pages += 1
+        is_page = not self._runtime.robots.is_robots(ended.request)
+        self._pages += is_page and ended.response is not None and ended.outcome != Outcome.REFUSED
         if turn.reason != BLOCKED:
             self._paces.add(host, ended.duration, turn.wait)
         self._waits[host] = f"{turn.reason}, after a fetch of {span(ended.duration)}"

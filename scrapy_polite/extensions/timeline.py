@@ -70,7 +70,7 @@ class PoliteTimeline:
         self._zero = 0.0  # of our monotonic clock; instants of the log are seconds since
         runtime.turns.subscribers.append(self._turn_ended)
         runtime.turns.turned_away.append(self._dropped)
-        runtime.robots.subscribers.append(self._robots_read)
+        runtime.robots.files.subscribers.append(self._robots_read)
         connect = crawler.signals.connect
         connect(self._opened, signals.spider_opened)
         connect(self._closed, signals.spider_closed)

@@ -154,11 +154,11 @@ class PoliteQueue:
             self._turns.lend(request, lease)
         elif openness is Openness.FREE:
             self._turns.pump.give_back(lease)
-        elif openness is Openness.HELD or self._robots.free_places() <= 0:
+        elif openness is Openness.HELD or self._robots.files.free_places() <= 0:
             return self._put_back(taken, lease, min(until_at, now + _HELD))
         else:
             self._shelf.put_back([taken])
-            self._robots.on_turn(lane, lease)
+            self._robots.files.on_turn(lane, lease)
             return False
         return True
 

@@ -89,7 +89,8 @@ class Leases:
     ) -> None:
         self.rules = rules
         self._crawl_delay_of = crawl_delay_of
-        self._floors = dict(floors)
+        self._slot_floors = floors
+        self._own_floors: dict[str, float] = {}
         self._held: dict[Request, Held] = {}
         self._restored: dict[str, HostState] = {}
 
@@ -105,7 +106,7 @@ class Leases:
 
     def set_floor(self, host: str, seconds: float) -> None:
         """Have at least *seconds* between the fetches of a host."""
-        self._floors[host] = seconds
+        self._own_floors[host] = seconds
 
     def restore(self, states: dict[str, HostState]) -> None:
         """Have the hosts' next turns begin with these states, not with what was learnt since."""
@@ -175,6 +176,9 @@ class Leases:
             outcome=held.outcome,
             retry_after=held.retry_after,
             learn=not request.meta.get("autothrottle_dont_adjust_delay"),
-            floor=max(self._floors.get(key, 0.0) for key in (lease.host, slot or "")),
+            floor=max(
+                self._own_floors.get(lease.host, 0.0),
+                *(self._slot_floors.get(key, 0.0) for key in (lease.host, slot or "")),
+            ),
             crawl_delay=self._crawl_delay_of(lease.host),
         )

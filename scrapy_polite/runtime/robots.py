@@ -1,8 +1,7 @@
-"""Robots verdicts of one crawl: who waits for one, and who fetches it when.
+"""Robots verdicts of one crawl: who waits for one, and what it is.
 
-The middleware awaits `parser_for`.  When a host's turn comes and an origin needs its file,
-`on_turn` fetches it on that turn.  There is one fetch per origin at a time.  What goes wrong on the
-way counts as unreachable: wait, never go.
+The middleware awaits `parser_for`; who waits holds neither turn nor place.  The files come from
+`robots_files`, what they mean right now from `verdicts`.
 """
 
 from __future__ import annotations
@@ -14,22 +13,17 @@ from typing import TYPE_CHECKING
 from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
-from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import Deferred
 
 from scrapy_polite import engine, stats
 from scrapy_polite.config import Config
 from scrapy_polite.exceptions import CrawlStopping, RobotsUnreachable
 from scrapy_polite.frontier.hosts import NEVER, Openness
-from scrapy_polite.policy import robots_cache as cache
-from scrapy_polite.policy.origin import robots_url
-from scrapy_polite.policy.robots_access import Access
-from scrapy_polite.policy.robots_cache import RobotsRecord, Standing
-from scrapy_polite.runtime import robots_fetch
+from scrapy_polite.policy.robots_cache import Standing
 from scrapy_polite.runtime.lanes import CLOCKLESS, ROBOTS_META, Lanes
-from scrapy_polite.runtime.robots_answer import Answer, record_of
-from scrapy_polite.runtime.verdicts import Entry, Verdicts
-from scrapy_polite.state.protocol import Lease, PolitenessStore, StoreUnavailable
+from scrapy_polite.runtime.robots_files import RobotsFiles
+from scrapy_polite.runtime.verdicts import Verdicts
+from scrapy_polite.state.protocol import PolitenessStore
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -45,8 +39,6 @@ _PARSED = getattr(signals, "robots_parsed", None)  # Scrapy before 2.17 has no s
 class Robots:
     """The verdicts of one crawl; see above."""
 
-    turns: Turns
-
     def __init__(
         self,
         crawler: Crawler,
@@ -58,25 +50,18 @@ class Robots:
         wall: Callable[[], float],
     ) -> None:
         self._crawler = crawler
-        self._config = config
+        self._hold = config.robots_hold
         self._lanes = lanes
         self._store = store
         self._clock = clock
-        self._wall = wall
-        self._parser_class: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self.verdicts = Verdicts(lanes, config.ages, config.robots_hold)
-        self.subscribers: list[
-            Callable[[str, str, RobotsRecord], None]
-        ] = []  # origin, host, record
-        self._fetching = 0
-        cutter = self._cutter = robots_fetch.Cutter()
-        crawler.signals.connect(cutter.headers_received, signals.headers_received)
-        crawler.signals.connect(cutter.bytes_received, signals.bytes_received)
-        crawler.signals.connect(cutter.forget, signals.request_left_downloader)
+        self.files = RobotsFiles(
+            crawler, config, self.verdicts, store, changed=self._tell, clock=clock, wall=wall
+        )
 
-    def free_places(self) -> int:
-        """Return how many more robots.txt fetches may be in flight."""
-        return self._config.robots_concurrency - self._fetching
+    def work_with(self, turns: Turns) -> None:
+        """Get to know the turns, which need us to be made."""
+        self._turns = self.files.turns = turns
 
     @staticmethod
     def is_robots(request: Request) -> bool:
@@ -104,22 +89,23 @@ class Robots:
                 return await self._parser(lane)
             if openness is Openness.FREE:
                 self._crawler.stats.inc_value(stats.ROBOTS_DROPPED)
-                hold = self._config.robots_hold
-                raise RobotsUnreachable(f"robots.txt of {lane} could not be read for {hold:g} s")
+                raise RobotsUnreachable(
+                    f"robots.txt of {lane} could not be read for {self._hold:g} s"
+                )
             await self._change(request, host, lane, until_at)
 
     async def _change(self, request: Request, host: str, origin: str, until_at: float) -> None:
         """Wait until the verdict of an origin may have changed, without holding turn or place."""
-        self.turns.yield_turn(request)  # the robots.txt needs it
-        self.turns.check(host)
+        self._turns.yield_turn(request)  # the robots.txt needs it
+        self._turns.check(host)
         told: Deferred[None] = Deferred()
         self.verdicts.entry(origin, host, self._clock()).waiting.append(told)
-        idle = engine.idle_requests(self._crawler) if self.turns.feeds_pages else set()
+        idle = engine.idle_requests(self._crawler) if self._turns.feeds_pages else set()
         idle.add(request)
         timer = None
         if until_at < NEVER:
             timer = call_later(max(until_at - self._clock(), 0.0), self._tell, origin, host)
-        self.turns.ask_robots(host, origin)
+        self._turns.ask_robots(host, origin)
         try:
             await maybe_deferred_to_future(told)
         finally:
@@ -132,126 +118,28 @@ class Robots:
         if stands is Standing.ALLOWED:
             return None
         if stands is not Standing.RULES:
-            return self._parse(_NOTHING_ALLOWED)
+            return self.files.parse(_NOTHING_ALLOWED)
         parser = self.verdicts.parser(origin)
         if parser is None:
             kept = await engine.wait_for(self._store.get_robots(origin))
-            parser = self._parse(kept.body if kept is not None else _NOTHING_ALLOWED)
+            parser = self.files.parse(kept.body if kept is not None else _NOTHING_ALLOWED)
             self.verdicts.keep_parser(origin, parser)
-        return parser
-
-    def on_turn(self, origin: str, lease: Lease) -> None:
-        """A host's turn is for this origin's robots.txt."""
-        entry = self.verdicts.entry(origin, lease.host, self._clock())
-        entry.fetching = True
-        self._fetching += 1
-        engine.spawn(self._refresh(origin, entry, lease))
-
-    async def _refresh(self, origin: str, entry: Entry, lease: Lease) -> None:
-        try:
-            await self._learn(origin, entry, lease)
-        except CrawlStopping:
-            pass
-        except Exception:
-            logger.exception("robots.txt of %s counts as unreachable", origin)
-            now = self._clock()
-            failed = cache.unreachable(entry.record, origin, now=now, status=None)
-            self._adopt(origin, entry, failed)
-        finally:
-            entry.fetching = False
-            self._fetching -= 1
-            self._tell(origin, entry.host)
-
-    async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:
-        config = self._config
-        try:
-            known = await engine.wait_for(self._store.get_robots(origin))
-        except Exception:
-            self.turns.pump.give_back(lease)
-            raise
-        if known is not None and not cache.is_due(known, self._clock()):
-            self.turns.pump.give_back(lease)  # another run or process asked already
-            await self._use(origin, entry, known, None)
-            return
-        answer = await robots_fetch.fetch(
-            self._crawler,
-            known,
-            origin,
-            timeout=config.robots_timeout,
-            forbidden=config.robots_forbidden,
-            begin=lambda request: self.turns.lend(request, lease),
-        )
-        self._count(origin, answer)
-        record = record_of(
-            answer, origin, known, now=self._clock(), wall=self._wall(), ages=config.ages
-        )
-        await self._use(origin, entry, record, answer)
-
-    async def _use(
-        self, origin: str, entry: Entry, record: RobotsRecord, answer: Answer | None
-    ) -> None:
-        """Take a record as the last word on an origin; its parser goes first, for it may fail."""
-        if record.unreachable_since_at is None or record.access is Access.SUCCESSFUL:
-            parser = self._parse(record.body)
-            self.verdicts.keep_parser(origin, parser)
-            self._hear_crawl_delay(origin, entry, parser)
-            if answer is not None and answer.response is not None and _PARSED is not None:
-                # After a redirect too, the rules are those of the origin first asked.
-                await self._crawler.signals.send_catch_log_async(
-                    signal=_PARSED, robotparser=parser, request=Request(robots_url(origin))
-                )
-        try:
-            await engine.wait_for(self._store.put_robots(record))
-        except StoreUnavailable as error:
-            logger.error("robots.txt of %s was not stored: %s", origin, error)
-        self._adopt(origin, entry, record)
-
-    def _adopt(self, origin: str, entry: Entry, record: RobotsRecord) -> None:
-        self.verdicts.adopt(origin, entry, record, self._clock())
-        for subscriber in self.subscribers:
-            subscriber(origin, entry.host, record)
-
-    def _hear_crawl_delay(self, origin: str, entry: Entry, parser: RobotParser) -> None:
-        ask: Callable[[str], float | None] = getattr(parser, "crawl_delay", lambda _: None)
-        asked = ask(self._config.identity.product_token) or 0.0
-        limit = self._config.crawl_delay_max
-        if asked > limit:
-            logger.warning(
-                "Crawl-delay of %s is %g s and is cut to %g s (POLITE_CRAWL_DELAY_MAX)",
-                origin,
-                asked,
-                limit,
-            )
-        delay = min(max(asked, 0.0), limit)
-        self.verdicts.hear_crawl_delay(origin, entry, delay)
-        if delay:
-            self.turns.pump.push_back(entry.host, delay)
-
-    def _parse(self, body: bytes) -> RobotParser:
-        parser: RobotParser = build_from_crawler(self._parser_class, self._crawler, body)
         return parser
 
     def _tell(self, origin: str, host: str) -> None:
         entry = self.verdicts.entry(origin, host, self._clock())
         waiting, entry.waiting = entry.waiting, []
-        self.turns.judged(host, origin)
+        self._turns.judged(host, origin)
         for told in waiting:
             told.callback(None)
+
+    def host_parked(self, host: str) -> None:
+        """A host is not asked again in this run: who waits for its files finds out."""
+        for origin in self.verdicts.awaited(host):
+            self._tell(origin, host)
 
     def stop(self) -> None:
         """Send everything that waits for a verdict away."""
         for told in self.verdicts.clear_waiting():
             self._crawler.stats.inc_value(stats.GATE_STOPPED)
             told.errback(CrawlStopping("The crawl stops"))
-
-    def _count(self, origin: str, answer: Answer) -> None:
-        count = self._crawler.stats.inc_value
-        count("robotstxt/request_count")
-        count(stats.ROBOTS_ACCESS.format(access=answer.access.value))
-        if answer.status is not None:
-            count("robotstxt/response_count")
-            count(f"robotstxt/response_status_count/{answer.status}")
-        elif answer.error is not None:
-            count(f"robotstxt/exception_count/{type(answer.error)}")
-        if answer.error is not None:
-            logger.info("robots.txt of %s could not be read: %r", origin, answer.error)

@@ -29,6 +29,7 @@ from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
+from scrapy_polite.signals import polite_host_parked
 from scrapy_polite.state.clock import steady
 from scrapy_polite.state.factory import make_store
 from scrapy_polite.state.protocol import StoreUnavailable
@@ -86,17 +87,18 @@ class Runtime:
             self.leases,
             self.store,
             judge=self.robots.verdicts.judge,
-            on_robots_turn=self.robots.on_turn,
-            robots_places=self.robots.free_places,
+            on_robots_turn=self.robots.files.on_turn,
+            robots_places=self.robots.files.free_places,
             clock=clock,
         )
-        self.robots.turns = self.turns
+        self.robots.work_with(self.turns)
         self.pages = Pages(crawler, self.lanes, self.turns, clock)
         limit = self.config.rules.backoff.retry_after_max
         self.outage = Outage(crawler, self.turns, clock)
         self.turns.subscribers.append(self.outage.turn_ended)
         self._renewing: AsyncioLoopingCall | LoopingCall | None = None
         self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
+        crawler.signals.connect(self.robots.host_parked, polite_host_parked)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 

@@ -138,6 +138,14 @@ class Verdicts:
         if len(self._parsers) > PARSERS_KEPT:
             self._parsers.popitem(last=False)
 
+    def awaited(self, host: str) -> list[str]:
+        """Return the origins of a host whose verdict somebody waits for."""
+        return [
+            origin
+            for origin, entry in self._entries.items()
+            if entry.host == host and entry.waiting
+        ]
+
     def clear_waiting(self) -> list[Deferred[None]]:
         """Return all that waits for a verdict; it waits no more."""
         everything = [told for entry in self._entries.values() for told in entry.waiting]

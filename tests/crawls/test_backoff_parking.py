@@ -160,7 +160,6 @@ async def test_spider_idle(web: Web, in_process: None) -> None:
     assert run.seconds >= 2  # one heartbeat of the engine
 
 
-@pytest.mark.xfail(raises=TimeoutError, reason="nobody tells what waits for a robots.txt")
 async def test_parked_while_somebody_waits_for_robots_txt(web: Web, in_process: None) -> None:
     """A request that waits for the robots.txt of a host is told when the host is parked."""
     page, other = web.site({**NO_ROBOTS, "*": 200}), web.site({**NO_ROBOTS, "*": 200})

@@ -1,0 +1,180 @@
+"""The robots.txt files of one crawl: fetched on a host's turn, parsed, stored, and heard.
+
+There is one fetch per origin at a time, and so many at once.  What goes wrong on the way counts as
+unreachable: wait, never go.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from scrapy import Request, signals
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from scrapy_polite import engine, stats
+from scrapy_polite.config import Config
+from scrapy_polite.exceptions import CrawlStopping
+from scrapy_polite.policy import robots_cache as cache
+from scrapy_polite.policy.origin import robots_url
+from scrapy_polite.policy.robots_access import Access
+from scrapy_polite.policy.robots_cache import RobotsRecord
+from scrapy_polite.runtime import robots_fetch
+from scrapy_polite.runtime.robots_answer import Answer, record_of
+from scrapy_polite.runtime.verdicts import Entry, Verdicts
+from scrapy_polite.state.protocol import Lease, PolitenessStore, StoreUnavailable
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+
+    from scrapy_polite.runtime.turns import Turns
+
+logger = logging.getLogger(__name__)
+_PARSED = getattr(signals, "robots_parsed", None)  # Scrapy before 2.17 has no such signal
+
+
+class RobotsFiles:
+    """Fetches and parses files; see above.
+
+    Args:
+        changed: called with (origin, host key) after each attempt.
+    """
+
+    turns: Turns
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        config: Config,
+        verdicts: Verdicts,
+        store: PolitenessStore,
+        *,
+        changed: Callable[[str, str], None],
+        clock: Callable[[], float],
+        wall: Callable[[], float],
+    ) -> None:
+        self._crawler = crawler
+        self._config = config
+        self._verdicts = verdicts
+        self._store = store
+        self._changed = changed
+        self._clock = clock
+        self._wall = wall
+        self._parser_class: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
+        self.subscribers: list[Callable[[str, str, RobotsRecord], None]] = []
+        """Told of each record, with origin and host key."""
+        self._fetching = 0
+        cutter = self._cutter = robots_fetch.Cutter()
+        crawler.signals.connect(cutter.headers_received, signals.headers_received)
+        crawler.signals.connect(cutter.bytes_received, signals.bytes_received)
+        crawler.signals.connect(cutter.forget, signals.request_left_downloader)
+
+    def free_places(self) -> int:
+        """Return how many more robots.txt fetches may be in flight."""
+        return self._config.robots_concurrency - self._fetching
+
+    def on_turn(self, origin: str, lease: Lease) -> None:
+        """A host's turn is for this origin's robots.txt."""
+        entry = self._verdicts.entry(origin, lease.host, self._clock())
+        entry.fetching = True
+        self._fetching += 1
+        engine.spawn(self._refresh(origin, entry, lease))
+
+    async def _refresh(self, origin: str, entry: Entry, lease: Lease) -> None:
+        try:
+            await self._learn(origin, entry, lease)
+        except CrawlStopping:
+            pass
+        except Exception:
+            logger.exception("robots.txt of %s counts as unreachable", origin)
+            now = self._clock()
+            failed = cache.unreachable(entry.record, origin, now=now, status=None)
+            self._adopt(origin, entry, failed)
+        finally:
+            entry.fetching = False
+            self._fetching -= 1
+            self._changed(origin, entry.host)
+
+    async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:
+        config = self._config
+        try:
+            known = await engine.wait_for(self._store.get_robots(origin))
+        except Exception:
+            self.turns.pump.give_back(lease)
+            raise
+        if known is not None and not cache.is_due(known, self._clock()):
+            self.turns.pump.give_back(lease)  # another run or process asked already
+            await self._use(origin, entry, known, None)
+            return
+        answer = await robots_fetch.fetch(
+            self._crawler,
+            known,
+            origin,
+            timeout=config.robots_timeout,
+            forbidden=config.robots_forbidden,
+            begin=lambda request: self.turns.lend(request, lease),
+        )
+        self._count(origin, answer)
+        record = record_of(
+            answer, origin, known, now=self._clock(), wall=self._wall(), ages=config.ages
+        )
+        await self._use(origin, entry, record, answer)
+
+    async def _use(
+        self, origin: str, entry: Entry, record: RobotsRecord, answer: Answer | None
+    ) -> None:
+        """Take a record as the last word on an origin; its parser goes first, for it may fail."""
+        if record.unreachable_since_at is None or record.access is Access.SUCCESSFUL:
+            parser = self.parse(record.body)
+            self._verdicts.keep_parser(origin, parser)
+            self._hear_crawl_delay(origin, entry, parser)
+            if answer is not None and answer.response is not None and _PARSED is not None:
+                # After a redirect too, the rules are those of the origin first asked.
+                await self._crawler.signals.send_catch_log_async(
+                    signal=_PARSED, robotparser=parser, request=Request(robots_url(origin))
+                )
+        try:
+            await engine.wait_for(self._store.put_robots(record))
+        except StoreUnavailable as error:
+            logger.error("robots.txt of %s was not stored: %s", origin, error)
+        self._adopt(origin, entry, record)
+
+    def _adopt(self, origin: str, entry: Entry, record: RobotsRecord) -> None:
+        self._verdicts.adopt(origin, entry, record, self._clock())
+        for subscriber in self.subscribers:
+            subscriber(origin, entry.host, record)
+
+    def _hear_crawl_delay(self, origin: str, entry: Entry, parser: RobotParser) -> None:
+        ask: Callable[[str], float | None] = getattr(parser, "crawl_delay", lambda _: None)
+        asked = ask(self._config.identity.product_token) or 0.0
+        limit = self._config.crawl_delay_max
+        if asked > limit:
+            logger.warning(
+                "Crawl-delay of %s is %g s and is cut to %g s (POLITE_CRAWL_DELAY_MAX)",
+                origin,
+                asked,
+                limit,
+            )
+        delay = min(max(asked, 0.0), limit)
+        self._verdicts.hear_crawl_delay(origin, entry, delay)
+        if delay:
+            self.turns.pump.push_back(entry.host, delay)
+
+    def parse(self, body: bytes) -> RobotParser:
+        """Return the parser of a file's octets, of the class that ROBOTSTXT_PARSER names."""
+        parser: RobotParser = build_from_crawler(self._parser_class, self._crawler, body)
+        return parser
+
+    def _count(self, origin: str, answer: Answer) -> None:
+        count = self._crawler.stats.inc_value
+        count("robotstxt/request_count")
+        count(stats.ROBOTS_ACCESS.format(access=answer.access.value))
+        if answer.status is not None:
+            count("robotstxt/response_count")
+            count(f"robotstxt/response_status_count/{answer.status}")
+        elif answer.error is not None:
+            count(f"robotstxt/exception_count/{type(answer.error)}")
+        if answer.error is not None:
+            logger.info("robots.txt of %s could not be read: %r", origin, answer.error)
