@@ -14,7 +14,6 @@ import gc
 import multiprocessing
 import time
 import tracemalloc
-from collections.abc import AsyncIterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -45,10 +44,6 @@ class Bench(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(getattr(spider, cls.what), signals.spider_opened)
         return spider
-
-    async def start(self) -> AsyncIterator[Any]:
-        for nothing in ():
-            yield nothing
 
     def times(self) -> None:
         """Measure seconds per push and per pop."""

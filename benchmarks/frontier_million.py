@@ -14,7 +14,7 @@ from random import Random
 
 from scrapy_polite.simulator import HostPlan, Plan, simulate
 
-DAY, GIB = 86400.0, 2**20  # seconds; KiB
+MINUTE, GIB = 60.0, 2**20  # seconds; KiB
 
 
 def main() -> None:
@@ -41,12 +41,12 @@ def main() -> None:
     took, fetches = time.monotonic() - began_at, crawl.fetches + crawl.robots_fetches
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{asked.hosts:,} hosts, {asked.pages} pages each, {asked.places} places:")
-    print(f"  the crawl takes {crawl.seconds / DAY:.2f} days and {fetches:,} fetches,")
-    print(f"  {crawl.share:.3f} of the possible ones; places in use {crawl.busy:.2f} of the time")
+    print(f"  the crawl takes {crawl.seconds / MINUTE:.0f} minutes and {fetches:,} fetches;")
     print(
-        f"  simulated in {took:.0f} s ({took / fetches * 1e6:.0f} us a fetch), "
-        f"{memory / GIB:.1f} GiB at most ({memory * 1024 / asked.hosts:,.0f} bytes a host)"
+        f"  {crawl.refused:,} were refused, {crawl.failed:,} failed, {crawl.left:,} pages are left"
     )
+    print(f"  simulated in {took:.0f} s, {took / fetches * 1e6:.0f} us a fetch,")
+    print(f"  with {memory / GIB:.1f} GiB at most, {memory * 1024 / asked.hosts:,.0f} bytes a host")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from metering import CPU, WebApart, hosts, metered, name_of
+from metering import CPU, hosts, metered, name_of
 
 from harness import Arrival, gaps
+from harness.apart import WebApart
 from scrapy_polite.policy.delay import DelayRules
 from scrapy_polite.policy.host import HostRules
 from scrapy_polite.simulator import HostPlan, Plan, simulate
@@ -77,9 +78,10 @@ def show(name: str, arrivals: Sequence[Arrival], seconds: float, possible: int, 
     made = sum(seen.end_at <= end_at for seen in arrivals)
     waits = gaps(arrivals)
     short = sum(gap.wait < 10 * gap.before.duration - FORGIVEN for gap in waits)
+    each = cpu / len(arrivals) * 1e3
     print(
         f"  {name:13} {made:6} fetches, {made / possible:.3f} of the possible; "
-        f"{short} of {len(waits)} waits below ten times; {cpu / len(arrivals) * 1e3:.1f} ms CPU each",
+        f"{short} of {len(waits)} waits below ten times; {each:.1f} ms of CPU each",
         flush=True,
     )
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from metering import CPU, WALL, WebApart, hosts, metered, name_of
+from metering import CPU, WALL, hosts, metered, name_of
+
+from harness.apart import WebApart
 
 ROBOTS = "User-agent: *\nDisallow: /private/\n"
 UNTHROTTLED = {"POLITE_DELAY_FACTOR": 0}

@@ -95,9 +95,7 @@ def crawl(files: Path) -> list[Fetch]:
         port = stack.enter_context(open_web(log))
         redis = stack.enter_context(open_redis(files))
         commands = [worker_command(number, port, redis, files) for number in range(WORKERS)]
-        workers = [
-            stack.enter_context(running(command, env=environment)) for command in commands
-        ]
+        workers = [stack.enter_context(running(command, env=environment)) for command in commands]
         watch(workers, log)
     for number, worker in enumerate(workers[1:], 1):
         if worker.returncode:

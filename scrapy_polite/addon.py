@@ -16,7 +16,7 @@ from scrapy.utils.misc import load_object
 
 from scrapy_polite import config
 from scrapy_polite.runtime import listing
-from scrapy_polite.runtime.listing import COMPONENTS, Component
+from scrapy_polite.runtime.listing import COMPONENTS, TELLERS, Component
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -50,7 +50,7 @@ class Addon:
         try:
             if not config.is_enabled(settings):
                 return
-            for component in COMPONENTS:
+            for component in (*COMPONENTS, *TELLERS):
                 _list(settings, component)
             for name, value in SETTINGS.items():
                 settings.set(name, value, priority="addon")

@@ -18,6 +18,7 @@ from scrapy_polite.runtime.runtime import Runtime
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 
 class PoliteDownloader(Downloader):
@@ -27,6 +28,8 @@ class PoliteDownloader(Downloader):
         super().__init__(crawler)
         self.idle: set[Request] = set()
         self._runtime = Runtime.of(crawler)
+        self._download_request = self.handlers.download_request_async
+        self.handlers.download_request_async = self._depart  # type: ignore[method-assign]
 
     def fetch(self, request: Request, *args: Any) -> Deferred[Any]:
         """Download a request; afterwards its turn and place are free whatever became of it."""
@@ -38,6 +41,11 @@ class PoliteDownloader(Downloader):
     def needs_backout(self) -> bool:
         """Return whether all places are taken by requests that do not wait."""
         return 0 < self.total_concurrency <= len(self.active) - len(self.idle)
+
+    async def _depart(self, request: Request) -> Response:
+        """Hand a request to the network: what it waited in its download slot is no fetch."""
+        self._runtime.leases.begin(request, self._runtime.clock())
+        return await self._download_request(request)
 
     def _left(self, result: Any, request: Request) -> Any:
         self.idle.discard(request)

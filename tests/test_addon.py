@@ -94,6 +94,9 @@ PLAIN: dict[str, int | None] = {
     "AutoThrottle": None,
     "PoliteThrottle": 0,
     "PoliteBackoff": 0,
+    "PoliteTimeline": 0,
+    "PoliteReport": 0,
+    "PoliteProgress": 0,
 }
 STOCK = {**dict.fromkeys(PLAIN), "RobotsTxtMiddleware": 100, "AutoThrottle": 0}
 

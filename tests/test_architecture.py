@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1] / PACKAGE
 LAYERS = (
     {""},  # the package's own __init__
     {"addon", "commands", "hooks"},
-    {"middlewares", "extensions", "queues", "downloader"},
+    {"middlewares", "extensions", "queues", "downloader", "redis"},
     {"runtime", "simulator"},
     {"engine", "frontier", "spool"},
     {"config", "state", "report", "robots"},

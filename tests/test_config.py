@@ -76,6 +76,8 @@ KINDS = {
     "POLITE_GROUP_BY": "group",
     "POLITE_STATE": "text",
     "POLITE_REDIS_PREFIX": "text",
+    "POLITE_REPORT": "text",
+    "POLITE_TIMELINE": "text",
 }
 SCRAPYS = {
     "DOWNLOAD_DELAY": "number",

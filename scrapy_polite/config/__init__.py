@@ -48,6 +48,8 @@ DEFAULTS: dict[str, Any] = {
     "POLITE_GROUP_BY": "host",
     "POLITE_STATE": None,
     "POLITE_REDIS_PREFIX": "polite:",
+    "POLITE_REPORT": None,
+    "POLITE_TIMELINE": None,
 }
 """Every setting that this version reads, with its default."""
 
@@ -73,6 +75,8 @@ class Config:
     group_by: str
     state: str | None
     redis_prefix: str
+    report: str | None
+    timeline: str | None
     slot_floors: dict[str, float]
 
 
@@ -97,6 +101,8 @@ def read(settings: BaseSettings) -> Config:
         group_by=_choice(settings, "POLITE_GROUP_BY", "host", "domain", "ip"),
         state=_text(settings, "POLITE_STATE", "polite.db"),
         redis_prefix=_text(settings, "POLITE_REDIS_PREFIX", "polite:") or "",
+        report=_text(settings, "POLITE_REPORT", "polite.html"),
+        timeline=_text(settings, "POLITE_TIMELINE", "polite.events.jsonl"),
         slot_floors=values.slot_delays(settings),
     )
 

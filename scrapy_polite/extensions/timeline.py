@@ -56,14 +56,13 @@ class PoliteTimeline:
         where = paths(crawler.settings)
         if where is None or not config.is_enabled(crawler.settings):
             raise NotConfigured
-        self._crawler = crawler
+        runtime = self._runtime = Runtime.of(crawler)
         try:
             self._log = LogWriter(where.log, append=where.appends)
         except OSError as error:
             raise ValueError(
                 f"The event log {where.log} cannot be written: {error.strerror}."
             ) from None
-        runtime = self._runtime = Runtime.of(crawler)
         self._verdicts = runtime.robots.verdicts
         self._identity = runtime.config.identity
         self._flushing = create_looping_call(self._log.flush)

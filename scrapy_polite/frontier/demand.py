@@ -33,7 +33,7 @@ class Openness(enum.Enum):
 
 
 Judge = Callable[[str, float], tuple[Openness, float]]
-"""(origin, now) -> openness, and until when that answer stands, which is later than now."""
+"""(origin, now) -> openness, and until when that stands; unless it is OPEN, that is after now."""
 
 
 class Origin:

@@ -13,6 +13,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_polite import config, engine
+from scrapy_polite.policy.origin import host_of
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -71,8 +72,12 @@ class PoliteGateMiddleware:
         # While a fetch is under way the slot has the user's own delay only.  With the host's last
         # delay it would set a timer that outlasts a shorter next one.
         slot = engine.slot_of(self._crawler, request)
-        if slot is not None:
-            engine.keep_slot(slot, self._floors.get(request.meta["download_slot"], 0.0))
+        if slot is None:
+            return
+        key, at_once = request.meta["download_slot"], slot.concurrency
+        engine.keep_slot(slot, self._floors.get(key, 0.0))
+        if key != host_of(request.url):  # hosts may share it, as many at once as the user wants
+            slot.concurrency = at_once
 
     def _answered(self, response: Response, request: Request) -> None:
         self._leases.answered(request, response)

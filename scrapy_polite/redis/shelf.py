@@ -91,13 +91,14 @@ class Shelf:
     Args:
         url: of the server that the store is on.
         key: what all keys of the queue begin with.
+        timeout: seconds for an answer.
     """
 
-    def __init__(self, url: str, key: str, store: RedisStore) -> None:
+    def __init__(self, url: str, key: str, store: RedisStore, *, timeout: float = TIMEOUT) -> None:
         self._redis = Redis.from_url(
             url,
-            socket_timeout=TIMEOUT,
-            socket_connect_timeout=TIMEOUT,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
             retry=Retry(NoBackoff(), 0),
         )
         self._key = key

@@ -25,7 +25,8 @@ def to_page(report: Report) -> str:
     words = {
         "title": html.escape(printable(f"Politeness of {report.spider or report.source}")),
         "style": _part("page.css"),
-        "script": _part("page.js"),
+        "page": _part("page.js"),
+        "chart": _part("chart.js"),
         "text": html.escape(to_text(report)),
         # JSON has < in strings only; escaped there, no text of a log can end the element.
         "report": json.dumps(to_plain(report), separators=(",", ":")).replace("<", r"\u003c"),

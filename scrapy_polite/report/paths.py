@@ -7,6 +7,7 @@ a resumed crawl goes on with the log of the run before, and the log stays.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,19 +39,27 @@ def paths(settings: Mapping[str, Any]) -> Paths | None:
     """Return where things go, None when neither is wanted.
 
     Raises:
-        ValueError: POLITE_REPORT has an ending that is no format.
+        ValueError: a setting is no path, or POLITE_REPORT has an ending that is no format.
 
     >>> paths({"POLITE_REPORT": "polite.html"}).log.name
     'polite.html.events.jsonl'
     """
-    timeline, report = settings.get("POLITE_TIMELINE"), settings.get("POLITE_REPORT")
+    timeline, report = _path(settings, "POLITE_TIMELINE"), _path(settings, "POLITE_REPORT")
     resumes = bool(settings.get("JOBDIR"))
-    if not report:
-        return Paths(Path(timeline), None, resumes, True) if timeline else None
-    path = Path(report)
+    if report is None:
+        return Paths(timeline, None, resumes, True) if timeline else None
     try:
-        check_ending(path)
+        check_ending(report)
     except ValueError as error:
-        raise ValueError(f"POLITE_REPORT is {report!r}: {error}") from None
-    log = Path(timeline or path.with_name(path.name + LOG_ENDING))
-    return Paths(log, path, resumes, resumes or bool(timeline))
+        raise ValueError(f"POLITE_REPORT is {str(report)!r}: {error}") from None
+    log = timeline or report.with_name(report.name + LOG_ENDING)
+    return Paths(log, report, resumes, resumes or timeline is not None)
+
+
+def _path(settings: Mapping[str, Any], name: str) -> Path | None:
+    value = settings.get(name)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"{name} is {value!r}: write a path, for example 'polite.html'.")
+    return Path(value)

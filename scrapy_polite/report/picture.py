@@ -43,9 +43,7 @@ class Picture:
     left_out: int = 0
 
 
-def picture(
-    histories: Iterable[History], seconds: float, *, spans_max: int = SPANS_MAX
-) -> Picture:
+def picture(histories: Iterable[History], seconds: float, *, spans_max: int = SPANS_MAX) -> Picture:
     """Return the picture of these hosts, of which the first count most."""
     rows, free, left_out = list[Row](), spans_max, 0
     for history in histories:

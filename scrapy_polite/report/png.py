@@ -5,16 +5,25 @@ Needs matplotlib (extra ``report``).  No more than `HOSTS_DRAWN` hosts are drawn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from scrapy_polite.report.picture import Row
 from scrapy_polite.report.summary import Report
+from scrapy_polite.report.tally import SPANS
 from scrapy_polite.report.text import headline
 from scrapy_polite.report.words import date, many, printable, span
 
 HOSTS_DRAWN = 40
+FETCHES = SPANS[:3]
+_COLUMNS = 1400  # of pixels; a fetch that is shorter than one is drawn by its share of the time
+_NEAR = 4  # columns
+_LEAST = 0.06  # of a row's height
+_HALF = 0.38  # of a row's height
+_STEPS = (0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600)
 _DPI = 150
 _INCHES = 12.0
 _LABEL = 36  # characters
@@ -45,7 +54,6 @@ def to_png(report: Report, path: Path) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter
     except ImportError:
         raise NeedsMatplotlib(
             "The PNG needs matplotlib: run pip install 'scrapy-polite[report]'."
@@ -55,11 +63,13 @@ def to_png(report: Report, path: Path) -> None:
     figure = Figure(figsize=(_INCHES, 1.9 + high * max(len(rows), 1)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    _draw(axes, rows, report.picture.kinds)
-    axes.set_xlim(0, max(report.seconds, 0.001))
+    seconds = max(report.seconds, 0.001)
+    _draw(axes, rows, report.picture.kinds, seconds / _COLUMNS)
+    axes.set_xlim(0, seconds)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), [_label(row.host) for row in rows])
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: span(at) if at else "0"))
+    ticks = _ticks(seconds)
+    axes.set_xticks(ticks, [span(at) if at else "0" for at in ticks])
     axes.set_title(_title(report, len(rows)), loc="left", fontsize=11, parse_math=False)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -68,23 +78,87 @@ def to_png(report: Report, path: Path) -> None:
     figure.savefig(path, dpi=_DPI, format="png")
 
 
-def _draw(axes: Any, rows: Sequence[Row], kinds: Sequence[str]) -> None:
-    labelled = set[str]()
+def _draw(axes: Any, rows: Sequence[Row], kinds: Sequence[str], unit: float) -> None:
+    from matplotlib.collections import PolyCollection
+
     for kind in (name for name in _LOOKS if name in kinds):
         look = {"facecolor": "white", "linewidth": 0, **_LOOKS[kind]}
-        code = kinds.index(kind)
+        code, crowded = kinds.index(kind), kind in FETCHES
         for number, row in enumerate(rows):
-            bars = _bars(row, code)
+            bars = _bars(row, code, unit if crowded else 0.0, join=not crowded and unit)
             if bars:
-                label = None if kind in labelled else look["label"]
-                axes.broken_barh(bars, (number - 0.38, 0.76), **{**look, "label": label})
-                labelled.add(kind)
+                axes.broken_barh(bars, (number - _HALF, 2 * _HALF), **look)
+                look["label"] = None  # one of them is enough for the legend
+            shares = _shares(row, code, kinds, unit) if crowded else []
+            if shares:
+                boxes = [_box(left, unit, number + _HALF, height) for left, height in shares]
+                axes.add_collection(PolyCollection(boxes, **look))
+                look["label"] = None
 
 
-def _bars(row: Row, code: int) -> list[tuple[float, float]]:
-    """Return (start, length) in seconds of a row's spans of one kind."""
-    triples = zip(row.spans[::3], row.spans[1::3], row.spans[2::3], strict=True)
-    return [(start / 1000, length / 1000) for start, length, kind in triples if kind == code]
+def _spans(row: Row) -> Iterator[tuple[float, float, int]]:
+    """Yield start and length in seconds, and the number of the kind."""
+    numbers = iter(row.spans)
+    for start, length, code in zip(numbers, numbers, numbers, strict=True):
+        yield start / 1000, length / 1000, code
+
+
+def _bars(row: Row, code: int, least: float, *, join: float) -> list[tuple[float, float]]:
+    """Return (start, length) of a row's spans of one kind.
+
+    Args:
+        least: shorter ones are left out.
+        join: with less than so many seconds between them they become one.
+    """
+    bars: list[tuple[float, float]] = []
+    for start, length, kind in _spans(row):
+        if kind != code or length < least:
+            continue
+        if bars and join and start - sum(bars[-1]) < join:
+            first = bars[-1][0]
+            bars[-1] = first, max(start + length, sum(bars[-1])) - first
+        else:
+            bars.append((start, length))
+    return bars
+
+
+def _shares(row: Row, code: int, kinds: Sequence[str], unit: float) -> list[tuple[float, float]]:
+    """Return (start, height) of the columns in which fetches are too short to be seen.
+
+    The height is their share of the time; but 1, the whole row, where one stands alone.
+    """
+    fetches = [span for span in _spans(row) if kinds[span[2]] in FETCHES]
+    taken = {int(start / unit) for start, _, _ in fetches}
+    seconds = defaultdict[int, float](float)
+    for start, length, kind in fetches:
+        if kind == code and length < unit:
+            seconds[int(start / unit)] += length
+    return [
+        (column * unit, max(part / unit, _LEAST) if _is_crowded(column, taken) else 1.0)
+        for column, part in seconds.items()
+    ]
+
+
+def _box(left: float, width: float, floor: float, share: float) -> list[tuple[float, float]]:
+    """Return the corners of a column that stands on the floor of its row."""
+    right, top = left + width, floor - 2 * _HALF * share
+    return [(left, floor), (left, top), (right, top), (right, floor)]
+
+
+def _is_crowded(column: int, taken: set[int]) -> bool:
+    near = range(column - _NEAR, column + _NEAR + 1)
+    return any(other in taken for other in near if other != column)
+
+
+def _ticks(seconds: float) -> list[float]:
+    """Return round instants, about ten of them.
+
+    >>> _ticks(7600)
+    [0.0, 900.0, 1800.0, 2700.0, 3600.0, 4500.0, 5400.0, 6300.0, 7200.0]
+    """
+    days = math.ceil(seconds / 10 / 86400)
+    step = next((each for each in _STEPS if each * 10 >= seconds), days * 86400)
+    return [float(number * step) for number in range(int(seconds / step) + 1)]
 
 
 def _label(host: str) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scrapy_polite.policy.identity import IdentityError, make_identity
-from scrapy_polite.report import figures as f
+from scrapy_polite.report import breaches as b
 from scrapy_polite.report.figures import HostFigures
-from scrapy_polite.report.tally import Tally
+from scrapy_polite.report.tally import OTHER_AGENTS, Tally
 from scrapy_polite.report.words import instant, many, share, span
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "unknown"
@@ -21,12 +21,12 @@ IDENTITY = "identity"
 EXAMPLES = 10  # of a broken promise
 
 TITLES = {
-    f.AT_ONCE: "One request at a time per host",
-    f.TEN_TIMES: "Wait at least ten times as long as the fetch took",
-    f.SHARE: "Occupy a host for at most 1/11 of the time",
-    f.CRAWL_DELAY: "Crawl-delay",
-    f.RETRY_AFTER: "Retry-After",
-    f.DISALLOWED: "Fetch no page that robots.txt disallows",
+    b.AT_ONCE: "One request at a time per host",
+    b.TEN_TIMES: "Wait at least ten times as long as the fetch took",
+    b.SHARE: "Occupy a host for at most 1/11 of the time",
+    b.CRAWL_DELAY: "Crawl-delay",
+    b.RETRY_AFTER: "Retry-After",
+    b.DISALLOWED: "Fetch no page that robots.txt disallows",
     IDENTITY: "Say who is crawling, with a contact",
 }
 
@@ -85,27 +85,33 @@ def _doubt(key: str, hosts: Sequence[HostFigures]) -> str:
     if not any(host.fetches for host in hosts):
         return "nothing was fetched"
     unjudged = sum(host.unjudged for host in hosts)
-    if key == f.DISALLOWED and unjudged:
+    if key == b.DISALLOWED and unjudged:
         return f"{many(unjudged, 'page')} went out without a robots.txt to judge by"
     return ""
 
 
 def _details(tally: Tally, hosts: Sequence[HostFigures]) -> Iterator[tuple[str, str]]:
-    yield f.AT_ONCE, f"most at once: {max((host.most_at_once for host in hosts), default=0)}"
-    waits = sum(max(host.fetches - 1, 0) for host in hosts)
-    least = min((host.least_ratio for host in hosts if host.least_ratio is not None), default=None)
-    capped = sum(host.capped for host in hosts)
-    ceiling = tally.runs[-1].ceiling if tally.runs else 0.0
-    cut = f"; {many(capped, 'wait')} cut by AUTOTHROTTLE_MAX_DELAY = {ceiling:g}" if capped else ""
-    yield f.TEN_TIMES, "no host was asked twice" if least is None else (
-        f"least: {_ratio(least)} times, of {many(waits, 'wait')}{cut}"
-    )
+    yield b.AT_ONCE, f"most at once: {max((host.most_at_once for host in hosts), default=0)}"
+    yield b.TEN_TIMES, _least(tally, hosts)
     shares = [host.share for host in hosts if host.share is not None]
-    yield f.SHARE, f"at most {share(max(shares))}" if shares else "no host was asked twice"
-    yield f.CRAWL_DELAY, _asked([host.crawl_delay for host in hosts], "robots.txt") + _cut(tally)
-    yield f.RETRY_AFTER, _asked([host.asked for host in hosts], "refusal")
+    yield b.SHARE, f"at most {share(max(shares))}" if shares else "no host was asked twice"
+    yield b.CRAWL_DELAY, _asked([host.crawl_delay for host in hosts], "robots.txt") + _cut(tally)
+    yield b.RETRY_AFTER, _asked([host.asked for host in hosts], "refusal")
     pages = sum(host.pages + host.media for host in hosts)
-    yield f.DISALLOWED, f"{many(pages, 'page')} judged"
+    yield b.DISALLOWED, f"{many(pages, 'page')} judged"
+
+
+def _least(tally: Tally, hosts: Sequence[HostFigures]) -> str:
+    ratios = [host.least_ratio for host in hosts if host.least_ratio is not None]
+    if not ratios:
+        return "no host was asked twice"
+    waits = sum(max(host.fetches - 1, 0) for host in hosts)
+    words = f"least: {_ratio(min(ratios))} times, of {many(waits, 'wait')}"
+    capped = sum(host.capped for host in hosts)
+    if capped and tally.runs:
+        ceiling = tally.runs[-1].ceiling
+        words += f"; {many(capped, 'wait')} cut by AUTOTHROTTLE_MAX_DELAY = {ceiling:g}"
+    return words
 
 
 def _ratio(ratio: float) -> str:
@@ -134,8 +140,12 @@ def _identity(tally: Tally) -> Promise:
     if not tally.agents:
         return Promise(IDENTITY, title, UNKNOWN, "nothing was fetched")
     nameless = {
-        agent: count for (agent, sender), count in tally.agents.items() if not _named(agent, sender)
+        agent: count
+        for (agent, sender), count in tally.agents.items()
+        if agent != OTHER_AGENTS and not _named(agent, sender)
     }
+    if not nameless and (OTHER_AGENTS, "") in tally.agents:
+        return Promise(IDENTITY, title, UNKNOWN, "there were too many names to tell them apart")
     if not nameless:
         (agent, _), _ = tally.agents.most_common(1)[0]
         return Promise(IDENTITY, title, KEPT, agent)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from scrapy_polite.report.schema import FORMAT, Began, Event, from_line
+from scrapy_polite.report.lines import from_line
+from scrapy_polite.report.schema import FORMAT, Began, Event
 
 _LINE_BYTES = 1 << 16  # no line of ours is longer
 _PATIENCE = 1000  # lines without an event in them, after which a file is none of ours

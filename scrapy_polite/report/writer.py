@@ -13,7 +13,8 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-from scrapy_polite.report.schema import Ended, Event, Full, to_line
+from scrapy_polite.report.lines import to_line
+from scrapy_polite.report.schema import Ended, Event, Full
 
 logger = logging.getLogger(__name__)
 MAX_EVENTS = 5_000_000

@@ -77,6 +77,15 @@ COMPONENTS = (
         "a host that answers 429 or 503 is not left alone",
     ),
 )
+"""What the promise to hosts needs."""
+
+TELLERS = (
+    Component(EXTENSIONS, "scrapy_polite.PoliteTimeline", 0, "there is no event log"),
+    Component(EXTENSIONS, "scrapy_polite.PoliteReport", 0, "there is no report"),
+    Component(EXTENSIONS, "scrapy_polite.PoliteProgress", 0, "there is no progress line"),
+)
+"""What only tells of it; nobody has to list them."""
+
 
 
 def check(settings: BaseSettings) -> None:

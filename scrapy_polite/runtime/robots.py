@@ -6,11 +6,9 @@ The middleware awaits `parser_for`; who waits holds neither turn nor place.  The
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -26,14 +24,13 @@ from scrapy_polite.runtime.verdicts import Verdicts
 from scrapy_polite.state.protocol import PolitenessStore
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
 
     from scrapy_polite.runtime.turns import Turns
 
-logger = logging.getLogger(__name__)
 _NOTHING_ALLOWED = b"User-agent: *\nDisallow: /\n"
-_PARSED = getattr(signals, "robots_parsed", None)  # Scrapy before 2.17 has no such signal
 
 
 class Robots:

@@ -20,6 +20,7 @@ from scrapy_polite.policy import robots_cache as cache
 from scrapy_polite.policy.origin import robots_url
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord
+from scrapy_polite.robots.parser import Rfc9309RobotParser
 from scrapy_polite.runtime import robots_fetch
 from scrapy_polite.runtime.robots_answer import Answer, record_of
 from scrapy_polite.runtime.verdicts import Entry, Verdicts
@@ -129,7 +130,7 @@ class RobotsFiles:
         if record.unreachable_since_at is None or record.access is Access.SUCCESSFUL:
             parser = self.parse(record.body)
             self._verdicts.keep_parser(origin, parser)
-            self._hear_crawl_delay(origin, entry, parser)
+            self._hear_crawl_delay(origin, entry, parser, record.body)
             if answer is not None and answer.response is not None and _PARSED is not None:
                 # After a redirect too, the rules are those of the origin first asked.
                 await self._crawler.signals.send_catch_log_async(
@@ -146,8 +147,12 @@ class RobotsFiles:
         for subscriber in self.subscribers:
             subscriber(origin, entry.host, record)
 
-    def _hear_crawl_delay(self, origin: str, entry: Entry, parser: RobotParser) -> None:
-        ask: Callable[[str], float | None] = getattr(parser, "crawl_delay", lambda _: None)
+    def _hear_crawl_delay(
+        self, origin: str, entry: Entry, parser: RobotParser, body: bytes
+    ) -> None:
+        ask: Callable[[str], float | None] | None = getattr(parser, "crawl_delay", None)
+        if ask is None:  # Scrapy's own parsers do not tell
+            ask = Rfc9309RobotParser(body).crawl_delay
         asked = ask(self._config.identity.product_token) or 0.0
         limit = self._config.crawl_delay_max
         if asked > limit:

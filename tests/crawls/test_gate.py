@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Address
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from scrapy.http import Response
 import harness
 from crawls.judging import moved, paths
 from crawls.promise import FREE, SLOW, assert_ten_times, fetch_directly
-from harness import Answer, Asked, Web, crawl_here
+from harness import Answer, Asked, Web, crawl_here, gaps
 from harness.pages import Pages
 
 pytestmark = pytest.mark.crawl
@@ -131,6 +133,37 @@ async def test_redirects_between_hosts(web: Web) -> None:
     run = await crawl_here(web, [first.url("/a"), second.url("/b")], settings)
     assert_ten_times(run.arrivals)
     assert len(run.arrivals) == 10
+
+
+@pytest.mark.parametrize("delay", [0, 0.2])
+async def test_hosts_that_share_a_slot(web: Web, delay: float) -> None:
+    """A slot of DOWNLOAD_SLOTS keeps its own pace, and hosts that share it do not slow each other.
+
+    What a page waits in a slot is no part of its duration, and a host's wait no wait of the slot.
+    """
+    slow, *others = (web.site({**FREE, "*": Answer(delay=time)}) for time in (0.2, 0.01, 0.01))
+    shared = {"download_slot": "shared"}
+    asked = [{"url": site.url(f"/{n}"), "meta": shared} for n in range(4) for site in others]
+    asked += [{"url": slow.url(f"/{n}"), "meta": shared} for n in range(2)]
+    slots = {"DOWNLOAD_SLOTS": {"shared": {"delay": delay}}}
+    run = await crawl_here(web, asked, {**SETTINGS, **slots}, timeout=30)
+    assert_ten_times(run.arrivals)
+    pages = [seen for seen in run.arrivals if seen.path != "/robots.txt"]
+    assert len(pages) == len(asked)
+    assert all(b.start_at - a.start_at >= 0.9 * delay for a, b in pairwise(pages))
+    waits = [gap.wait for gap in gaps(run.arrivals) if gap.host != slow.host]
+    assert max(waits) < 5 * 0.2 + 3 * delay  # the slow host waits for ten times 0.2
+
+
+@pytest.mark.usefixtures("in_process")  # HTTP clients without a reactor refuse the number
+async def test_spellings_of_a_host(web: Web) -> None:
+    """However a host's address is spelled in URLs, it is one host with one robots.txt."""
+    site = web.site({"/robots.txt": [404, 500], "*": SLOW})
+    spellings = [site.host, str(int(IPv4Address(site.host)))]
+    asked = [f"http://{host}:{site.port}/{n}" for n in range(2) for host in spellings]
+    run = await crawl_here(web, asked, SETTINGS)
+    assert_ten_times(run.arrivals)
+    assert sorted(paths(run, site)) == ["/0", "/0", "/1", "/1", "/robots.txt"]
 
 
 @pytest.mark.usefixtures("in_process")

@@ -60,9 +60,7 @@ async def test_nothing_is_written_unasked(web: Web, tmp_path: Path) -> None:
     ],
     ids=["ending", "folder"],
 )
-async def test_bad_paths_stop_the_crawl(
-    web: Web, settings: dict[str, Any], sentence: str
-) -> None:
+async def test_bad_paths_stop_the_crawl(web: Web, settings: dict[str, Any], sentence: str) -> None:
     """Where nothing can be written the crawl does not start, and one sentence says why."""
     site = web.site(PAGES)
     with pytest.raises(CrawlFailed, match="ValueError: ") as raised:

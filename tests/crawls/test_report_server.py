@@ -34,9 +34,7 @@ def sites_of(web: Web) -> dict[str, Site]:
         "asks for a delay": web.site(
             {"/robots.txt": "User-agent: *\nCrawl-delay: 0.7\nDisalow: /x\n", "*": SLOW}
         ),
-        "refuses": web.site(
-            {"/robots.txt": 404, "/1": [Answer(429, ASKED_FOR), SLOW], "*": SLOW}
-        ),
+        "refuses": web.site({"/robots.txt": 404, "/1": [Answer(429, ASKED_FOR), SLOW], "*": SLOW}),
         "disallows": web.site(
             {"/robots.txt": "User-agent: *\nDisallow: /1\nDisallow: /2\n", "*": SLOW}
         ),
@@ -51,9 +49,7 @@ async def report_and_record(
     sites = sites_of(web)
     urls = [site.url(f"/{number}") for number in range(3) for site in sites.values()]
     path = folder / "report.json"
-    run = await crawl_here(
-        web, urls, {**SETTINGS, "POLITE_REPORT": str(path), **(settings or {})}
-    )
+    run = await crawl_here(web, urls, {**SETTINGS, "POLITE_REPORT": str(path), **(settings or {})})
     assert f"Politeness report in {path}." in run.log
     return load(path), run.arrivals, sites
 

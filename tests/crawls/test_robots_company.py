@@ -21,7 +21,7 @@ from crawls.judging import (
     paths,
     verdict,
 )
-from harness import Answer, Web, crawl_here, robots_fetches
+from harness import Answer, Web, crawl_here, gaps, robots_fetches
 
 pytestmark = pytest.mark.crawl
 
@@ -141,7 +141,7 @@ async def test_not_obeyed(web: Web) -> None:
 
 
 async def test_another_parser(web: Web) -> None:
-    """ROBOTSTXT_PARSER stays pluggable: Protego's verdicts and Crawl-delay are kept too."""
+    """ROBOTSTXT_PARSER stays pluggable; Crawl-delay is kept, though Scrapy's know none."""
     rules = DISALLOW + "Crawl-delay: 0.3\n"
     site = web.site({"/robots.txt": rules, "*": ""})
     parser = {"ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser"}
@@ -149,3 +149,4 @@ async def test_another_parser(web: Web) -> None:
     run = await crawl_here(web, asked, {**MANY, **parser})
     assert paths(run, site) == ["/robots.txt", "/a", "/b"]
     assert verdict(run, site) == FORBIDDEN
+    assert all(gap.wait >= 0.3 for gap in gaps(run.arrivals))

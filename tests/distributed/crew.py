@@ -12,12 +12,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from distributed.servers import RedisServer
+from distributed.servers import RedisServer, need
 from harness.apart import WebApart
 from harness.crawl import BARE, POLITE
 from harness.record import Arrival, gaps, most_at_once, robots_fetches
@@ -89,6 +91,13 @@ class Crew:
         self.web = web
         self.workers = workers
 
+    def wait_for_pages(self) -> None:
+        """Wait until a page of each host was fetched, and so every robots.txt is known."""
+        until = time.monotonic() + PATIENCE
+        while len({host for host, _ in self.pages_of(self.web.arrivals())}) < len(self.web.sites):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
     def wait(self) -> list[str]:
         """Wait for the end of all workers and return their logs."""
         return [worker.wait() for worker in self.workers]
@@ -100,6 +109,11 @@ class Crew:
         }
 
 
+def seed(server: RedisServer, *urls: str) -> None:
+    """Have the workers begin with more pages."""
+    server.client.rpush("crew:start_urls", *(json.dumps({"url": url}) for url in urls))
+
+
 @contextmanager
 def crew(
     server: RedisServer,
@@ -108,17 +122,22 @@ def crew(
     hosts: int,
     pages: int,
     seconds: float = 0.04,
+    seeded: int | None = None,
     settings: Mapping[str, Any] = POLITELY,
     terms: Mapping[str, float] = TERMS,
 ) -> Iterator[Crew]:
-    """Have workers crawl a web that starts empty-handed: the seeds are the hosts' front pages."""
+    """Have workers crawl a web.
+
+    Args:
+        seeded: how many hosts' front pages are seeds from the beginning; None for all.
+    """
+    need("scrapy-redis", is_there=find_spec("scrapy_redis") is not None, get_it="pip install it")
     where = {"REDIS_URL": server.url}
     if settings is POLITELY:
         where["POLITE_STATE"] = server.url
     started: list[Worker] = []
     with WebApart(sites(hosts, pages, seconds)) as web, tempfile.TemporaryDirectory() as folder:
-        seeds = [json.dumps({"url": site.url("/")}) for site in web.sites]
-        server.client.rpush("crew:start_urls", *seeds)
+        seed(server, *(site.url("/") for site in web.sites[:seeded]))
         try:
             for number in range(workers):
                 log = Path(folder, f"{number}.log")
@@ -148,5 +167,3 @@ def overlaps(arrivals: list[Arrival]) -> dict[str, int]:
 def fetched_robots(arrivals: list[Arrival]) -> int:
     """Return how often a robots.txt was fetched."""
     return len(robots_fetches(arrivals))
-
-

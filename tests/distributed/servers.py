@@ -1,7 +1,7 @@
 """Real Redis servers for the tests: started on a free loopback port, killed, stopped, restarted.
 
-Rules: where no redis-server is installed the tests are skipped with that reason, but fail when the
-environment says CI.  Every server is ended by the id of its process.
+Rules: where redis-server or a library is not installed the tests are skipped with that reason, but
+fail when the environment says CI.  Every server is ended by the id of its process.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pytest
-from redis import Redis
-from redis.exceptions import RedisError
 
 from scrapy_polite.state.redis import RedisStore, Terms
+
+with suppress(ImportError):  # `need` says so
+    from redis import Redis
+    from redis.exceptions import RedisError
 
 PATIENCE = 10.0  # seconds until a server answers
 PERSISTENT = ("--appendonly", "yes", "--appendfsync", "always")
@@ -33,15 +37,22 @@ PERSISTENT = ("--appendonly", "yes", "--appendfsync", "always")
 
 def is_missing() -> bool:
     """Return whether the tests do without a server here."""
-    return shutil.which("redis-server") is None and not os.environ.get("CI")
+    there = shutil.which("redis-server") and find_spec("redis")
+    return not there and not os.environ.get("CI")
+
+
+def need(thing: str, *, is_there: bool, get_it: str) -> None:
+    """Skip the test, or fail it in CI, when something is not installed."""
+    if not is_there:
+        give_up: Callable[[str], Any] = pytest.fail if os.environ.get("CI") else pytest.skip
+        give_up(f"{thing} is not installed ({get_it})")
 
 
 def redis_server() -> str:
-    """Return the path of redis-server; skip the test, or fail it in CI, where there is none."""
+    """Return the path of redis-server, which the test needs as it needs the library."""
     path = shutil.which("redis-server")
-    if path is None:
-        give_up: Callable[[str], Any] = pytest.skip if is_missing() else pytest.fail
-        give_up("redis-server is not installed (Debian: apt-get install redis-server)")
+    need("redis", is_there=find_spec("redis") is not None, get_it="pip install redis")
+    need("redis-server", is_there=path is not None, get_it="Debian: apt-get install redis-server")
     return str(path)
 
 
@@ -56,7 +67,7 @@ class RedisServer:
         self._program = redis_server()
         self._folder = tempfile.TemporaryDirectory(prefix="redis-")
         self._options = options
-        self.port = _free_port()
+        self.port = self.free_port()
         self.socket = f"{self._folder.name}/redis.sock"
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.client = Redis(port=self.port, socket_timeout=2.0)
@@ -108,6 +119,13 @@ class RedisServer:
         self.settle(prefix)
         return prefix
 
+    @staticmethod
+    def free_port() -> int:
+        """Return a loopback port that nobody listens on."""
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            return int(listener.getsockname()[1])
+
     def close(self) -> None:
         """End it, also when it is stopped, and forget its data."""
         if self._process is not None:
@@ -145,9 +163,3 @@ def store_on_redis(clock: Callable[[], float]) -> RedisStore:
         terms=Terms(ttl=1e6, heartbeat=1e5),
         server_clock=clock,
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from distributed.crew import TERMS, Crew, crew, fetched_robots, overlaps, short_waits
+from distributed.crew import TERMS, Crew, crew, fetched_robots, overlaps, seed, short_waits
 from distributed.servers import PERSISTENT, RedisServer
 
 pytestmark = pytest.mark.slow
-PERIOD = 3.0  # seconds until something happens to the crew
 ERRORS = re.compile(r"^.*(?:ERROR|CRITICAL).*$", re.MULTILINE)
 
 
@@ -63,10 +62,24 @@ def test_three_workers_crawl_40_hosts_as_one(server: RedisServer) -> None:
         assert sorted(left) == [b"crew:requests:left", b"crew:requests:number"]
 
 
+def test_seeds_are_taken_while_hosts_wait(server: RedisServer) -> None:
+    """A seed that comes late is fetched before the queue is empty, as soon as there is a place."""
+    with crew(server, workers=1, hosts=2, pages=12, seeded=1) as it:
+        first, second = it.web.sites
+        while len(it.web.arrivals()) < 2:
+            time.sleep(0.1)
+        seed(server, second.url("/"))
+        it.wait()
+        arrivals = it.web.stop()
+        began_at = min(seen.start_at for seen in arrivals if seen.host == second.host)
+        ended_at = max(seen.start_at for seen in arrivals if seen.host == first.host)
+        assert began_at < ended_at
+
+
 def test_killed_workers_requests_return(server: RedisServer) -> None:
     """What a worker had when it was killed is done by the others, after its turns have lapsed."""
     with crew(server, workers=3, hosts=40, pages=12) as it:
-        time.sleep(PERIOD)
+        it.wait_for_pages()
         it.workers[0].send(signal.SIGKILL)
         it.wait()
         assert_polite(it)
@@ -76,7 +89,7 @@ def test_killed_workers_requests_return(server: RedisServer) -> None:
 def test_stopped_worker_comes_back_politely(server: RedisServer) -> None:
     """A worker that slept beyond the ttl has lost its turns, and knows it when it wakes up."""
     with crew(server, workers=3, hosts=20, pages=8) as it:
-        time.sleep(PERIOD)
+        it.wait_for_pages()
         it.workers[0].send(signal.SIGSTOP)
         time.sleep(2 * TERMS["ttl"])
         it.workers[0].send(signal.SIGCONT)
@@ -107,7 +120,7 @@ def test_nothing_is_lost_by_trouble_of_a_persistent_server(
 ) -> None:
     """The crew waits for Redis and goes on where it was."""
     with crew(server, workers=3, hosts=20, pages=8) as it:
-        time.sleep(PERIOD)
+        it.wait_for_pages()
         trouble(server)
         it.wait()
         assert_polite(it)
@@ -120,10 +133,9 @@ def test_crew_stays_polite_when_the_server_forgets(
 ) -> None:
     """The queue is gone, but not what hosts are due: new seeds wait for that."""
     with crew(forgetful, workers=3, hosts=20, pages=8) as it:
-        time.sleep(PERIOD)
+        it.wait_for_pages()
         lose(forgetful)
-        again = [f'{{"url": "{site.url("/again")}"}}' for site in it.web.sites]
-        forgetful.client.rpush("crew:start_urls", *again)
+        seed(forgetful, *(site.url("/again") for site in it.web.sites))
         it.wait()
         assert_polite(it)
         pages = it.pages_of(it.web.arrivals())

@@ -120,6 +120,19 @@ def test_states_are_told_again_after_a_loss(forgetful: RedisServer) -> None:
         assert other.lease("a.test").state == REFUSED
 
 
+def test_records_are_told_again_after_a_loss(forgetful: RedisServer) -> None:
+    """A robots.txt that was read before FLUSHALL is known to others before anything is granted."""
+    with store_on(forgetful) as holder, store_on(forgetful) as other:
+        holder.put_robots(RobotsRecord("http://a.test", status=404))
+        forgetful.client.flushall()
+        other.put_robots(RobotsRecord("http://b.test", status=404))
+        assert holder.reason("b.test") == CLOSED  # he meets the loss
+        assert holder.reason("b.test") == CLOSED  # and tells what he knows with the next question
+        known = other.get_robots("http://a.test")
+        assert known is not None
+        assert known.status == 404
+
+
 def test_new_server_grants_nothing_for_a_ttl() -> None:
     """A server that has just started may have forgotten turns: it grants none for one ttl."""
     with RedisServer() as server, store_on(server) as store:

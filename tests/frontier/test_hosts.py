@@ -61,6 +61,24 @@ def test_longest_overdue_first(frontier: Frontier) -> None:
     assert [frontier.take(Want.PAGE, 10.0) for _ in range(4)] == ["a", "b", "c", None]
 
 
+def test_new_host_does_not_overtake(frontier: Frontier) -> None:
+    """A host is ready from when its first page came, not before those that wait for a place."""
+    frontier.push("old", "http://old", 0.0)
+    frontier.postpone("old", 1.0, 0.0)
+    frontier.push("new", "http://new", 2.0)
+    assert [frontier.take(Want.PAGE, 3.0) for _ in range(2)] == ["old", "new"]
+
+
+def test_ready_time_counts_not_when_it_was_noticed(frontier: Frontier) -> None:
+    """Of two hosts, the one that became ready first goes first, though it was looked at later."""
+    for key, ready_at in (("late", 2.0), ("early", 1.0)):
+        frontier.push(key, f"http://{key}", 0.0)
+        frontier.postpone(key, ready_at, 0.0)
+    frontier.next_at(3.0)
+    frontier.postpone("early", 1.5, 4.0)
+    assert frontier.take(Want.PAGE, 5.0) == "early"
+
+
 def test_equally_overdue_first_come_first_served(frontier: Frontier) -> None:
     """Of hosts that became ready at one instant, each goes once before any goes twice."""
     for key in "abc":

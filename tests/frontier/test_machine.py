@@ -128,10 +128,17 @@ class Crawl(RuleBasedStateMachine):
             if host not in self.flights and ready_at <= self.now and self.want(host) is want
         ]
 
-    def may_be_behind_others(self, host: str) -> bool:
-        """Say whether a ready host may have lined up for a page before its verdict ran out."""
+    def is_in_another_line(self, host: str) -> bool:
+        """Say whether a ready host may have lined up for something else before time changed that.
+
+        It is judged again when its turn for that comes.
+        """
         entries = [self.verdicts.entry(o, host, self.now) for o in ORIGINS if ORIGINS[o] == host]
-        return any(entry.record is not None for entry in entries)
+        return any(
+            min(entry.record.fresh_until_at, entry.held_until_at) <= self.now
+            for entry in entries
+            if entry.record is not None
+        )
 
     # demand
 
@@ -194,6 +201,7 @@ class Crawl(RuleBasedStateMachine):
             flight = self.flights[host]
             self.land(host, data.draw(outcomes), None)
             if flight.is_robots:
+                self.now += data.draw(st.sampled_from((0.0, 7.5, 61.0)))  # parsing takes a while
                 self.learn(flight.origin, data.draw(accesses))
 
     @rule(want=wants)
@@ -203,12 +211,7 @@ class Crawl(RuleBasedStateMachine):
         seen = self.frontier.peek(want, self.now)
         host = self.frontier.take(want, self.now)
         assert seen == host, "peek tells what take takes"
-        # Who lined up for a page is judged again when its turn comes, and may be behind others.
-        sure = {
-            host: ready_at
-            for host, ready_at in ready.items()
-            if want is not Want.ROBOTS or not self.may_be_behind_others(host)
-        }
+        sure = {host: at for host, at in ready.items() if not self.is_in_another_line(host)}
         if host is None:
             assert not sure, "a host that is ready is not refused"
             return
@@ -238,6 +241,7 @@ class Crawl(RuleBasedStateMachine):
         if want is Want.PAGE:
             origin = self.frontier.open_origins(host)[0]
             assert self.verdicts.judge(origin, self.now)[0] is Openness.OPEN
+            self.verdicts.used(origin)
             return Flight(lease, origin, self.pop(origin))
         self.gate[host, want is Want.HOP] -= 1
         self.frontier.waited(host, self.now, hop=want is Want.HOP)
@@ -373,7 +377,7 @@ class Crawl(RuleBasedStateMachine):
             for origin in (o for o in self.queues if ORIGINS[o] == host):
                 openness, until_at = self.verdicts.judge(origin, self.now)
                 if openness is Openness.HELD and self.want(host) is None:
-                    assert next_at <= until_at
+                    assert next_at <= until_at or self.is_in_another_line(host)
 
     @invariant()
     def only_what_counts_is_kept(self) -> None:
@@ -399,8 +403,7 @@ class Crawl(RuleBasedStateMachine):
         """From wherever the steps led, a crawl that is left to itself comes to its end."""
         for _ in range(20 * self.pages + 200):
             self.end_everything()
-            # Who lined up for a page may turn out to need a robots.txt: pages first.
-            for want in reversed(Want):
+            for want in (*Want, *Want):  # twice, for who turns out to be in the wrong line
                 for _ in HOSTS:
                     self.go(want)
             if self.flights:

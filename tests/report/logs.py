@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from scrapy_polite.report.lines import to_line
 from scrapy_polite.report.reader import Reading
 from scrapy_polite.report.schema import (
     ALLOWED,
@@ -17,7 +18,6 @@ from scrapy_polite.report.schema import (
     Fetched,
     RobotsRead,
     Waits,
-    to_line,
 )
 from scrapy_polite.report.summary import Report, summarise
 from scrapy_polite.report.tally import Tally

@@ -1,5 +1,4 @@
-"""Components that look at what a crawl tells; crawls name them by path.  They note it in the stats.
-"""
+"""Components that note in the stats what a crawl tells; crawls name them by path."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from scrapy_polite.engine import wait_for
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord
-from scrapy_polite.report.schema import Remains, to_line
+from scrapy_polite.report.lines import to_line
+from scrapy_polite.report.schema import Remains
 from scrapy_polite.report.text import to_text
 from scrapy_polite.state.sqlite import SqliteStore
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.logs import HOST, began, fetch, report_of, wait, whole, write
+from scrapy_polite.report.lines import KINDS, from_line, to_line
 from scrapy_polite.report.load import from_log, load, save
 from scrapy_polite.report.paths import Paths, paths
 from scrapy_polite.report.reader import NotReadable, Reading, read_log
 from scrapy_polite.report.schema import (
-    KINDS,
     Ended,
     Event,
     Fetched,
@@ -25,8 +25,6 @@ from scrapy_polite.report.schema import (
     Released,
     RobotsRead,
     Waits,
-    from_line,
-    to_line,
 )
 from scrapy_polite.report.text import to_text
 from scrapy_polite.report.writer import LogWriter
@@ -278,9 +276,16 @@ def test_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".json", ".html"])
 def test_reports_round_trip(tmp_path: Path, ending: str) -> None:
     """A report is the same after it was written and read, in both formats."""
-    report = report_of(whole(fetch(0, 1), wait(1, 11), fetch(5, 6), RobotsRead(
-        0.5, HOST, "https://h", "successful", "rules", 90, problems=("line 1: </script>",)
-    )))
+    report = report_of(
+        whole(
+            fetch(0, 1),
+            wait(1, 11),
+            fetch(5, 6),
+            RobotsRead(
+                0.5, HOST, "https://h", "successful", "rules", 90, problems=("line 1: </script>",)
+            ),
+        )
+    )
     save(report, tmp_path / f"report{ending}")
     assert load(tmp_path / f"report{ending}") == report
     assert [path.name for path in tmp_path.iterdir()] == [f"report{ending}"]
@@ -349,7 +354,15 @@ def test_paths(settings: dict[str, Any], expected: Paths | None) -> None:
     assert paths(settings) == expected
 
 
-def test_report_of_no_format() -> None:
-    """A report with another ending stops the crawl with a sentence that names the setting."""
-    with pytest.raises(ValueError, match=r"POLITE_REPORT is 'r\.txt': .* \.json nor \.html"):
-        paths({"POLITE_REPORT": "r.txt"})
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"POLITE_REPORT": "r.txt"}, r"POLITE_REPORT is 'r\.txt': .* \.json nor \.html"),
+        ({"POLITE_REPORT": 5}, "POLITE_REPORT is 5: write a path"),
+        ({"POLITE_TIMELINE": True}, "POLITE_TIMELINE is True: write a path"),
+    ],
+)
+def test_bad_paths(settings: dict[str, Any], sentence: str) -> None:
+    """What is no path, or a report of no format, is a sentence that names the setting."""
+    with pytest.raises(ValueError, match=sentence):
+        paths(settings)

@@ -120,9 +120,12 @@ def test_crowded_row_is_not_solid(tmp_path: Path) -> None:
     document = opened(page_of(*events), tmp_path)
     [path] = re.findall(r'<path d="([^"]*)"[^>]*data-kind="page"', document)
     heights = {float(height) for height in re.findall(r"v([\d.]+)h-", path)}
-    [row] = {float(height) for height in re.findall(
-        r"v([\d.]+)h-", re.findall(r'<path d="([^"]*)"[^>]*data-kind="wait"', document)[0]
-    )}
+    [row] = {
+        float(height)
+        for height in re.findall(
+            r"v([\d.]+)h-", re.findall(r'<path d="([^"]*)"[^>]*data-kind="wait"', document)[0]
+        )
+    }
     assert max(heights) < row / 6
     assert len(boxes(document, HOST, "wait")) < 2000
 
@@ -139,7 +142,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     ]
     document = opened(to_page(report_of(events)), tmp_path)
     assert "<title>Politeness of &lt;/script&gt;" in document
-    assert document.count("<script") == 3  # data, page, and the test's own
+    assert document.count("<script") == 4  # data, page, chart, and the test's own
 
 
 def test_page_needs_nothing_else() -> None:

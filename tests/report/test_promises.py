@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from harness.record import Arrival
 from harness.record import most_at_once as most_at_once_of_server
 from report.logs import BEGAN_AT, HOST, began, broken, fetch, report_of, robots, whole, write
-from scrapy_polite.report.figures import gaps, most_at_once, share
 from scrapy_polite.report.load import from_log
 from scrapy_polite.report.schema import DISALLOWED, Event, Parked, Waits
+from scrapy_polite.report.spans import gaps, most_at_once, share
 
 OTHER = "other.example"
 ONE_AT_A_TIME = {"one-at-a-time", "ten-times", "share"}  # what is broken by fetches in parallel
@@ -101,6 +101,10 @@ POLITE: dict[str, Sequence[Event]] = {
     "Retry-After to the point": [
         fetch(0, 0.1, outcome="refused", status=503, retry_after=60.0),
         fetch(60.1, 60.2),
+    ],
+    "Retry-After of an answer in no time": [
+        fetch(0, 0, outcome="refused", status=503, retry_after=60.0),
+        fetch(60, 61),
     ],
     "Retry-After of a host that was parked": [
         fetch(0, 0.1, outcome="refused", status=503, retry_after=1e6),

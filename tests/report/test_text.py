@@ -111,9 +111,7 @@ def test_text_does_nothing_to_a_terminal() -> None:
 
 def test_busiest_hosts_are_drawn() -> None:
     """When the picture is full, the hosts that come last have no row and are counted."""
-    tally = Tally().add_all(
-        [fetch(n, n + 0.5, f"h{host}") for host in range(5) for n in range(10)]
-    )
+    tally = Tally().add_all([fetch(n, n + 0.5, f"h{host}") for host in range(5) for n in range(10)])
     drawn = picture(tally.hosts.values(), 10.0, spans_max=35)
     assert [row.host for row in drawn.rows] == ["h0", "h1", "h2"]
     assert drawn.left_out == 2
@@ -226,8 +224,26 @@ def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_agents_are_bounded() -> None:
     """Fifty names are told apart; those of all others are counted together."""
-    events = [fetch(n, n + 0.5, f"h{n}", user_agent=f"Bot-{n % 26}{'x' * n}") for n in range(80)]
+    names = [f"Bot{'x' * n}/1.0 (+https://bot.test/)" for n in range(80)]
+    events = [fetch(n, n + 0.5, f"h{n}", user_agent=name) for n, name in enumerate(names)]
     report = report_of(whole(*events))
+    assert report.verdict == "unknown"
     assert len(report.user_agents) == 51
     assert sum(agent.fetches for agent in report.user_agents) == 80
     assert AGENT not in {agent.user_agent for agent in report.user_agents}
+
+
+def test_png_of_a_crowded_row(tmp_path: Path) -> None:
+    """Where fetches are too short to be seen, a row is not solid: their share of the time is."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    events = []
+    for n in range(5000):
+        events += [fetch(11 * n, 11 * n + 1), wait(11 * n + 1, 11 * n + 11)]
+    png.to_png(report_of(whole(*events)), tmp_path / "timeline.png")
+    pixels = (imread(tmp_path / "timeline.png")[:, :, :3] * 255).round().astype(int).tolist()
+    row = [[tuple(pixel) for pixel in line] for line in pixels]
+    solid = [line for line in row if line.count((31, 95, 168)) > 1000]
+    hatched = [line for line in row if 100 < line.count((255, 255, 255)) < len(line) - 300]
+    assert 0 < len(solid) < len(hatched) / 5

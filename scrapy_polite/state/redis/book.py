@@ -48,12 +48,14 @@ class Hold:
         aged_from_at: what its age is counted from.
         good_until_at: until when nobody else can have it.
         silent: whether it became too old to be renewed.
+        ending: whether the server is being told that it is over.
     """
 
     lease: Lease
     aged_from_at: float
     good_until_at: float
     silent: bool = False
+    ending: bool = False
 
 
 @dataclass(slots=True)
@@ -127,7 +129,8 @@ class Book:
 
     def lose(self, lease: Lease) -> None:
         """A turn is over before we ended it."""
-        if self.hold(lease) is not None:
+        hold = self.hold(lease)
+        if hold is not None and not hold.ending:
             del self._holds[lease.host]
             logger.warning("The turn of %s was lost: it may be another's by now", lease.host)
 
@@ -144,12 +147,14 @@ class Book:
 
     def ending(self, end: End, now: float) -> None:
         """A turn ends as the holder says; whether the server knows is another matter."""
-        host = end.lease.host
+        hold = self.hold(end.lease)
+        if hold is not None:
+            hold.ending = True
         if end.due_at is None:
             return
-        told = self._told.setdefault(host, Told(end.due_at))
+        told = self._told.setdefault(end.lease.host, Told(end.due_at))
         told.due_at = max(told.due_at, end.due_at)
-        if self.hold(end.lease) is not None:
+        if hold is not None:
             told.state, told.told_at = end.state, now
         if len(self._told) > self._sweep_at:
             self._sweep(now)

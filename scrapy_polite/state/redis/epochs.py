@@ -43,9 +43,7 @@ class Epochs:
         self._has_entered = False
         self._entering = asyncio.Lock()
 
-    async def ask(
-        self, script: Script, keys: Sequence[str], args: Sequence[Argument]
-    ) -> list[Any]:
+    async def ask(self, script: Script, keys: Sequence[str], args: Sequence[Argument]) -> list[Any]:
         """Run a script in the epoch, which is entered if it was not; return its answers."""
         for _ in range(_ATTEMPTS):
             epoch = await self.entered()

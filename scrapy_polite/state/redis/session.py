@@ -46,6 +46,8 @@ class Session:
         self._ears: list[asyncio.Future[None]] = []
         self._owed: list[End] = []
         self._owed_records: dict[str, RobotsRecord] = {}
+        self._records = robots.Records()
+        self._records_told_in: str | None = None  # the epoch
         self._asking: set[str] = set()
 
     async def open(self) -> None:
@@ -116,6 +118,7 @@ class Session:
     async def put_robots(self, record: RobotsRecord) -> None:
         """Keep an origin's record, now or as soon as the server can be told."""
         self._owed_records[record.origin] = record
+        self._records.remember(record)
         await self._tell_records()
 
     async def close(self) -> None:
@@ -124,7 +127,7 @@ class Session:
             if task is not None:
                 task.cancel()
         now, charge = self.wire.clock(), self.wire.terms.charge
-        held = [hold.lease for hold in self.book.holds()]
+        held = [hold.lease for hold in self.book.holds() if not hold.ending]
         ends = [End(lease, now + charge(now - lease.granted_at), lease.state) for lease in held]
         try:
             if ends or self._owed:
@@ -192,16 +195,22 @@ class Session:
 
     async def _settle(self) -> None:
         """Tell what is owed."""
-        if self._owed_records:
-            await self._tell_records()
+        await self._tell_records()
         if self._owed:
             await self.finish([])
 
     async def _tell_records(self) -> None:
-        await self.epochs.entered()  # so that the server's clock is known
+        epoch = await self.epochs.entered()
         for origin, record in list(self._owed_records.items()):
-            octets = robots.pack(record, self.wire.offset.seconds)
-            key = self.wire.robots_key(origin)
-            await self.epochs.ask(script("put_robots"), [key], [octets, robots.KEPT])
+            await self._tell_record(record)
             if self._owed_records.get(origin) is record:
                 del self._owed_records[origin]
+        if epoch != self._records_told_in:
+            for record in self._records:
+                await self._tell_record(record, "NX")  # somebody may have told a later one
+            self._records_told_in = epoch
+
+    async def _tell_record(self, record: RobotsRecord, *condition: str) -> None:
+        octets = robots.pack(record, self.wire.offset.seconds)
+        key = self.wire.robots_key(record.origin)
+        await self.epochs.ask(script("put_robots"), [key], [octets, robots.KEPT, *condition])

@@ -16,6 +16,7 @@ from scrapy_polite.state.redis.terms import Terms
 
 Argument = str | bytes | float
 
+
 class Wire:
     """The keys and arguments of one holder.
 

@@ -1,0 +1,113 @@
+"""Where a host was not treated as promised.
+
+A wait may be `ROUNDING` short.  Where a resumed run went on with the wall clock it may be
+`RESUMING` short.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scrapy_polite.report.spans import Gap, Span, gaps, most_at_once, occupied
+from scrapy_polite.report.tally import History
+
+FACTOR = 10.0  # promised: a wait of so many times the fetch before
+ROUNDING = 0.001  # seconds
+RESUMING = 1.0  # seconds
+AT_ONCE, SHARE, TEN_TIMES = "one-at-a-time", "share", "ten-times"
+CRAWL_DELAY, RETRY_AFTER, DISALLOWED = "crawl-delay", "retry-after", "disallowed"
+
+Slack = Callable[[float, float], float]
+"""(end of a fetch, start of the next) -> seconds that the wait may be short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """How often a host was not treated as promised, and the first time in words."""
+
+    count: int
+    at: float
+    first: str
+
+
+def breaches(history: History, resumed_at: Sequence[float] = ()) -> dict[str, Breach]:
+    """Return what was not kept, by promise.
+
+    Args:
+        resumed_at: when runs after the first began.
+    """
+
+    def slack(ended_at: float, next_at: float) -> float:
+        return RESUMING if any(ended_at < at <= next_at for at in resumed_at) else ROUNDING
+
+    return dict(_breaches(history, slack))
+
+
+def _breaches(history: History, slack: Slack) -> Iterator[tuple[str, Breach]]:
+    fetches = history.fetches()
+    between, most = list(gaps(fetches)), most_at_once(fetches)
+    if most > 1:
+        early = [gap for gap in between if gap.next_at < gap.ended_at]
+        at = early[0].next_at if early else fetches[0][0]
+        yield AT_ONCE, Breach(max(len(early), 1), at, f"{most} fetches in flight at once")
+    if between:
+        busy, seconds = occupied(fetches)
+        seconds_at_most = seconds + sum(slack(gap.ended_at, gap.next_at) for gap in between)
+        if busy * (FACTOR + 1) > seconds_at_most:
+            words = f"occupied for {busy:.3g} of {seconds:.3g} s"
+            yield SHARE, Breach(1, fetches[0][0], words)
+    yield from _short(TEN_TIMES, between, lambda gap: FACTOR * gap.duration, slack)
+    if history.delays:
+        in_force = _in_force(history.delays)
+        yield from _short(CRAWL_DELAY, between, lambda gap: in_force(gap.next_at), slack)
+    yield from _too_early(history, fetches, slack)
+    if history.disallowed:
+        words = "pages fetched that robots.txt disallows"
+        yield DISALLOWED, Breach(history.disallowed, fetches[0][0], words)
+
+
+def _short(
+    promise: str, between: list[Gap], owed: Callable[[Gap], float], slack: Slack
+) -> Iterator[tuple[str, Breach]]:
+    """Yield the breach when waits are shorter than what is owed."""
+    short = [gap for gap in between if gap.wait < owed(gap) - slack(gap.ended_at, gap.next_at)]
+    if short:
+        gap = short[0]
+        words = f"{gap.wait:.3g} s after a fetch of {gap.duration:.3g} s, not {owed(gap):.3g} s"
+        yield promise, Breach(len(short), gap.next_at, words)
+
+
+def _in_force(delays: Sequence[tuple[float, str, float]]) -> Callable[[float], float]:
+    """Return what tells the Crawl-delay of a host at an instant: the most of its origins."""
+    known: dict[str, float] = {}
+    since, most = [], []
+    for at, origin, seconds in delays:
+        known[origin] = seconds
+        since.append(at)
+        most.append(max(known.values()))
+
+    def in_force(at: float) -> float:
+        number = bisect_left(since, at)
+        return most[number - 1] if number else 0.0
+
+    return in_force
+
+
+def _too_early(history: History, fetches: list[Span], slack: Slack) -> Iterator[tuple[str, Breach]]:
+    """Yield the breach when fetches came before a Retry-After was over."""
+    starts = [start for start, _ in fetches]
+    early = []
+    for ended_at, seconds in history.asked:
+        number = bisect_left(starts, ended_at)
+        while number < len(fetches) and fetches[number][1] <= ended_at:
+            number += 1  # the refusal itself, when it took no time
+        if number < len(fetches):
+            wait = starts[number] - ended_at
+            if wait < seconds - slack(ended_at, starts[number]):
+                early.append((starts[number], wait, seconds))
+    if early:
+        at, wait, seconds = early[0]
+        words = f"{wait:.3g} s after a Retry-After of {seconds:g} s"
+        yield RETRY_AFTER, Breach(len(early), at, words)
