@@ -18,6 +18,7 @@ from scrapy_polite.report.paths import paths
 from scrapy_polite.report.promises import BROKEN
 from scrapy_polite.report.reader import NotReadable
 from scrapy_polite.report.text import headline
+from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +34,11 @@ class PoliteReport:
     """Writes the report of a crawl, and one line about it."""
 
     def __init__(self, crawler: Crawler) -> None:
-        where = paths(crawler.settings)
-        if where is None or where.report is None or not config.is_enabled(crawler.settings):
+        if not config.is_enabled(crawler.settings):
+            raise NotConfigured
+        read = Runtime.of(crawler).config
+        where = paths(read.timeline, read.report, resumes=bool(crawler.settings["JOBDIR"]))
+        if where is None or where.report is None:
             raise NotConfigured
         self._where = where
         self._report = where.report

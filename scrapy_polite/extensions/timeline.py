@@ -53,10 +53,13 @@ class PoliteTimeline:
     """Writes the event log of a crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
-        where = paths(crawler.settings)
-        if where is None or not config.is_enabled(crawler.settings):
+        if not config.is_enabled(crawler.settings):
             raise NotConfigured
         runtime = self._runtime = Runtime.of(crawler)
+        timeline, report = runtime.config.timeline, runtime.config.report
+        where = paths(timeline, report, resumes=bool(crawler.settings["JOBDIR"]))
+        if where is None:
+            raise NotConfigured
         try:
             self._log = LogWriter(where.log, append=where.appends)
         except OSError as error:

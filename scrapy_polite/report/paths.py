@@ -7,11 +7,8 @@ a resumed crawl goes on with the log of the run before, and the log stays.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from scrapy_polite.report.load import check_ending
 
@@ -35,31 +32,26 @@ class Paths:
     keeps_log: bool
 
 
-def paths(settings: Mapping[str, Any]) -> Paths | None:
+def paths(timeline: str | None, report: str | None, *, resumes: bool) -> Paths | None:
     """Return where things go, None when neither is wanted.
 
-    Raises:
-        ValueError: a setting is no path, or POLITE_REPORT has an ending that is no format.
+    Args:
+        timeline: POLITE_TIMELINE.
+        report: POLITE_REPORT.
+        resumes: whether the run may go on with an earlier one (JOBDIR).
 
-    >>> paths({"POLITE_REPORT": "polite.html"}).log.name
+    Raises:
+        ValueError: the report has an ending that is no format.
+
+    >>> paths(None, "polite.html", resumes=False).log.name
     'polite.html.events.jsonl'
     """
-    timeline, report = _path(settings, "POLITE_TIMELINE"), _path(settings, "POLITE_REPORT")
-    resumes = bool(settings.get("JOBDIR"))
     if report is None:
-        return Paths(timeline, None, resumes, True) if timeline else None
+        return Paths(Path(timeline), None, resumes, True) if timeline else None
+    path = Path(report)
     try:
-        check_ending(report)
+        check_ending(path)
     except ValueError as error:
-        raise ValueError(f"POLITE_REPORT is {str(report)!r}: {error}") from None
-    log = timeline or report.with_name(report.name + LOG_ENDING)
-    return Paths(log, report, resumes, resumes or timeline is not None)
-
-
-def _path(settings: Mapping[str, Any], name: str) -> Path | None:
-    value = settings.get(name)
-    if value is None or value == "":
-        return None
-    if not isinstance(value, (str, os.PathLike)):
-        raise ValueError(f"{name} is {value!r}: write a path, for example 'polite.html'.")
-    return Path(value)
+        raise ValueError(f"POLITE_REPORT is {report!r}: {error}") from None
+    log = Path(timeline) if timeline else path.with_name(path.name + LOG_ENDING)
+    return Paths(log, path, resumes, resumes or timeline is not None)

@@ -127,6 +127,14 @@ class Leases:
         """Take a request's turn away."""
         return self._held.pop(request, None)
 
+    def take_unused(self, host: str) -> Lease | None:
+        """Take a host's turn from a request that has it and is not on the wire yet, if any."""
+        for request, held in self._held.items():
+            if held.lease.host == host and held.began_at is None:
+                del self._held[request]
+                return held.lease
+        return None
+
     def begin(self, request: Request, now: float) -> bool:
         """A request goes to the network; False when it has no turn."""
         held = self._held.get(request)

@@ -90,6 +90,10 @@ class Turns:
 
     async def _wait(self, request: Request, host: str) -> None:
         self.check(host)
+        lease = self.leases.take_unused(host)
+        if lease is not None:  # a middleware of the request that had it may be waiting for us
+            self.lend(request, lease)
+            return
         hop, now = ROBOTS_META in request.meta, self._clock()
         waiter = self._room.enter(request, host, now, hop=hop)
         if self.feeds_pages:
@@ -157,7 +161,9 @@ class Turns:
         robots_places = self._robots_places() - self.pump.asking[Want.ROBOTS]
         self.pump.fill(Want.HOP, self._limit(_MANY))
         self.pump.fill(Want.ROBOTS, self._limit(robots_places))
-        self.pump.fill(Want.GATE, self.page_places())
+        # As with Scrapy itself, what is downloaded directly waits for no place: pages that wait
+        # for it may hold them all.
+        self.pump.fill(Want.GATE, self._limit(_MANY))
         self.pump.arm()
 
     def judged(self, host: str, origin: str) -> None:
@@ -195,9 +201,9 @@ class Turns:
         self._crawler.stats.inc_value(stats.STORE_UNAVAILABLE)
 
     def page_places(self) -> int:
-        """Return how many more turns may be asked for that need a place."""
-        asking = self.pump.asking[Want.PAGE] + self.pump.asking[Want.GATE]
-        return self._limit(engine.free_places(self._crawler) - len(self.granted) - asking)
+        """Return how many more turns may be asked for for pages."""
+        coming = len(self.granted) + self.pump.asking[Want.PAGE]
+        return self._limit(engine.free_places(self._crawler) - coming)
 
     def freeze(self) -> None:
         """Hand out no turns but those of `probe`."""

@@ -83,7 +83,7 @@ async def test_own_downloader_and_queue(web: Web, own: dict[str, str]) -> None:
         "USERS_PARTS": tricks,
         **own,
     }
-    run = await crawl_here(web, asked, settings)
+    run = await crawl_here(web, asked, settings, timeout=20)
     assert_ten_times(run.arrivals)
     assert sorted(len(paths(run, site)) for site in sites) == [3, 3, 4]
     assert_no_lease_left(run)

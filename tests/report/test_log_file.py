@@ -333,36 +333,25 @@ def test_required_fields_never_become_more() -> None:
 
 
 BESIDE = Path("out/r.html.events.jsonl")
-WHERE: dict[str, tuple[dict[str, Any], Paths | None]] = {
-    "neither": ({}, None),
-    "log": ({"POLITE_TIMELINE": "t.jsonl"}, Paths(Path("t.jsonl"), None, False, True)),
-    "report": ({"POLITE_REPORT": "out/r.html"}, Paths(BESIDE, Path("out/r.html"), False, False)),
-    "both": (
-        {"POLITE_TIMELINE": "t.jsonl", "POLITE_REPORT": "r.json"},
-        Paths(Path("t.jsonl"), Path("r.json"), False, True),
-    ),
-    "resumable": (
-        {"POLITE_REPORT": "out/r.html", "JOBDIR": "job"},
-        Paths(BESIDE, Path("out/r.html"), True, True),
-    ),
+REPORT = Path("out/r.html")
+WHERE: dict[str, tuple[str | None, str | None, bool, Paths | None]] = {
+    "neither": (None, None, False, None),
+    "log": ("t.jsonl", None, False, Paths(Path("t.jsonl"), None, False, True)),
+    "report": (None, "out/r.html", False, Paths(BESIDE, REPORT, False, False)),
+    "both": ("t.jsonl", "out/r.html", False, Paths(Path("t.jsonl"), REPORT, False, True)),
+    "resumable": (None, "out/r.html", True, Paths(BESIDE, REPORT, True, True)),
 }
 
 
-@pytest.mark.parametrize(("settings", "expected"), WHERE.values(), ids=WHERE)
-def test_paths(settings: dict[str, Any], expected: Paths | None) -> None:
+@pytest.mark.parametrize(("timeline", "report", "resumes", "expected"), WHERE.values(), ids=WHERE)
+def test_paths(
+    timeline: str | None, report: str | None, resumes: bool, expected: Paths | None
+) -> None:
     """A report has its log beside it unless there is one; with JOBDIR logs go on and stay."""
-    assert paths(settings) == expected
+    assert paths(timeline, report, resumes=resumes) == expected
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"POLITE_REPORT": "r.txt"}, r"POLITE_REPORT is 'r\.txt': .* \.json nor \.html"),
-        ({"POLITE_REPORT": 5}, "POLITE_REPORT is 5: write a path"),
-        ({"POLITE_TIMELINE": True}, "POLITE_TIMELINE is True: write a path"),
-    ],
-)
-def test_bad_paths(settings: dict[str, Any], sentence: str) -> None:
-    """What is no path, or a report of no format, is a sentence that names the setting."""
-    with pytest.raises(ValueError, match=sentence):
-        paths(settings)
+def test_report_of_no_format() -> None:
+    """A report with another ending is a sentence that names the setting and the endings."""
+    with pytest.raises(ValueError, match=r"POLITE_REPORT is 'r\.txt': .* \.json nor \.html"):
+        paths(None, "r.txt", resumes=False)
