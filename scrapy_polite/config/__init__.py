@@ -78,6 +78,7 @@ class Config:
     report: str | None
     timeline: str | None
     slot_floors: dict[str, float]
+    download_timeout: float
 
 
 def read(settings: BaseSettings) -> Config:
@@ -104,6 +105,7 @@ def read(settings: BaseSettings) -> Config:
         report=_text(settings, "POLITE_REPORT", "polite.html"),
         timeline=_text(settings, "POLITE_TIMELINE", "polite.events.jsonl"),
         slot_floors=values.slot_delays(settings),
+        download_timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
     )
 
 

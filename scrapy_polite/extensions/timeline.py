@@ -6,6 +6,7 @@ sends the same requests at the same times.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -125,26 +126,31 @@ class PoliteTimeline:
     # fetches and waits
 
     def _turn_ended(self, ended: TurnEnded) -> None:
-        request, end_at = ended.request, ended.began_at + ended.duration
-        agent, sender = self._sent(request)
-        response = ended.response
+        # What may change is taken now, the rest at the flush; the answer itself is not kept.
+        status = None if ended.response is None else ended.response.status
+        sent = self._sent(ended.request)
+        plain = replace(ended, response=None)
+        self._log.write_later(lambda: self._told(plain, status, *sent))
+
+    def _told(
+        self, ended: TurnEnded, status: int | None, agent: str | None, sender: str | None
+    ) -> tuple[schema.Fetched, schema.Waits]:
+        request, turn, end_at = ended.request, ended.turn, ended.began_at + ended.duration
         fetched = schema.Fetched(
             at=self._since(end_at),
             host=ended.lease.host,
             url=cut(request.url),
             start_at=self._since(ended.began_at),
             what=self._what(request),
-            status=None if response is None else response.status,
+            status=status,
             outcome=ended.outcome.value,
             retry_after=ended.retry_after if ended.outcome is Outcome.REFUSED else None,
             verdict=self._verdict(request),
             user_agent=agent,
             from_address=sender,
         )
-        turn = ended.turn
         until_at = self._since(end_at + turn.wait)
-        waits = schema.Waits(fetched.at, fetched.host, until_at, turn.reason, turn.capped)
-        self._log.write(fetched, waits)
+        return fetched, schema.Waits(fetched.at, fetched.host, until_at, turn.reason, turn.capped)
 
     def _what(self, request: Request) -> str:
         if self._runtime.robots.is_robots(request):

@@ -116,7 +116,9 @@ class Frontier:
 
     def put_back(self, key: str, ready_at: float, now: float) -> None:
         """End the turn of a taken host; it is ready again at an instant, or later if postponed."""
-        host = self._hosts[key]
+        host = self._hosts.get(key)
+        if host is None:  # a turn that was not taken here
+            return
         host.taken = False
         host.ready_at = max(host.ready_at, ready_at)
         self._place(host, now)

@@ -85,7 +85,7 @@ def _reader(hint: Any) -> Read:
     origin, inner = get_origin(hint), get_args(hint)
     if origin is types.UnionType:
         [read] = [_reader(kind) for kind in inner if kind is not types.NoneType]
-        return lambda value: None if value is None else read(value)
+        return _OPTIONAL.get(read) or (lambda value: None if value is None else read(value))
     if origin is tuple:
         read_item = _reader(inner[0])
         return lambda value: tuple(map(read_item, _checked(value, list)))
@@ -127,4 +127,13 @@ def _truth(value: Any) -> bool:
     return value
 
 
+def _text_or_none(value: Any) -> str | None:
+    return value if value is None or type(value) is str else _text(value)
+
+
+def _integer_or_none(value: Any) -> int | None:
+    return None if value is None else _integer(value)
+
+
+_OPTIONAL: dict[Read, Read] = {_text: _text_or_none, _integer: _integer_or_none}  # often needed
 _SIMPLE: dict[Any, Read] = {float: _number, int: _integer, str: _text, bool: _truth}

@@ -2,6 +2,7 @@
 
 - Events wait for `flush`, which is one write to the file; who owns the log flushes it each second.
   Whatever kills the process, what was written by then can be read, and at most one line is torn.
+- What is costly to make is made at the flush too: many of a kind at once take half the time.
 - The log is bounded by count and octets.  At the bound one line ``full`` is written, and after it
   only the end of the run; the crawl goes on, and its report says from when on it knows nothing.
 - A log that cannot be written (a full disk) is given up with one line in the crawl's log.
@@ -10,11 +11,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from scrapy_polite.report.lines import to_line
 from scrapy_polite.report.schema import Ended, Event, Full
+
+Maker = Callable[[], Iterable[Event]]
 
 logger = logging.getLogger(__name__)
 MAX_EVENTS = 5_000_000
@@ -49,7 +52,7 @@ class LogWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._file = path.open("a+b" if append else "wb", buffering=0)
-        self._waiting: list[Event] = []
+        self._waiting: list[Event | Maker] = []
         self._events, self._max_events = 0, max_events
         self._bytes, self._max_bytes = self._file.seek(0, 2), max_bytes
         self._closed = self._full = False
@@ -63,12 +66,17 @@ class LogWriter:
         if len(self._waiting) >= _WAITING_MAX:
             self.flush()
 
+    def write_later(self, make: Maker) -> None:
+        """Take events that are made at the next `flush`; they keep their place among the others."""
+        self._waiting.append(make)
+        if len(self._waiting) >= _WAITING_MAX:
+            self.flush()
+
     def flush(self) -> None:
         """Write what waits to the file."""
         if self._waiting:
-            octets = b"".join(self._lines())
-            self._waiting.clear()
-            self._put(octets)
+            waiting, self._waiting = self._waiting, []
+            self._put(b"".join(self._lines(waiting)))
 
     def close(self) -> None:
         """Flush and close the file; nothing is written any more."""
@@ -76,8 +84,8 @@ class LogWriter:
         self._closed = True
         self._file.close()
 
-    def _lines(self) -> Iterator[bytes]:
-        for event in self._waiting:
+    def _lines(self, waiting: list[Event | Maker]) -> Iterator[bytes]:
+        for event in _made(waiting):
             if self._full and not isinstance(event, Ended):
                 continue
             line = to_line(event).encode()
@@ -108,3 +116,11 @@ class LogWriter:
             logger.error("The event log %s ends here: %s", self._path, error.strerror)
             self._closed = True
             self._file.close()
+
+
+def _made(waiting: list[Event | Maker]) -> Iterator[Event]:
+    for item in waiting:
+        if callable(item):
+            yield from item()
+        else:
+            yield item

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 RENEW_EVERY = 60.0  # seconds
+LONG_FETCH = 500.0  # seconds; a lease that nobody renews ends after 600
 _runtimes: WeakKeyDictionary[Crawler, Runtime] = WeakKeyDictionary()
 
 
@@ -123,7 +124,8 @@ class Runtime:
             engine.spawn(self.crawler.engine.close_spider_async(reason="polite_state"))
         except StoreUnavailable:
             pass  # the pump says so and waits
-        if self.store.shared:
+        # Leases outlast ordinary fetches by themselves.
+        if self.store.shared and self.config.download_timeout > LONG_FETCH:
             self._renewing = create_looping_call(self._renew)
             self._renewing.start(RENEW_EVERY, now=False)
 

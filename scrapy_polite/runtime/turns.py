@@ -52,6 +52,7 @@ class Turns:
     ) -> None:
         self._crawler = crawler
         self._lanes = lanes
+        self._store = store
         self.leases = leases
         self.frontier = Frontier(judge)
         self.pump = Pump(self.frontier, store, granted=self.dispatch, woken=self.woken, clock=clock)
@@ -81,12 +82,16 @@ class Turns:
         host = self._lanes.lane_of(request).host
         if host == CLOCKLESS:
             return
-        held = self.leases.get(request)
-        if held is None or held.lease.host != host:
+        while not self._is_good(request, host):
             self.yield_turn(request)
             await self._wait(request, host)
         if not self.leases.begin(request, self._clock()):
             raise CrawlStopping("No turn was granted")
+
+    def _is_good(self, request: Request, host: str) -> bool:
+        """Return whether a request holds its host's turn; a process that was stopped may not."""
+        held = self.leases.get(request)
+        return held is not None and held.lease.host == host and self._store.holds(held.lease)
 
     async def _wait(self, request: Request, host: str) -> None:
         self.check(host)

@@ -69,15 +69,20 @@ class MemoryStore:
                 acquired.waits[key] = (0.0, NOT_DUE)
         return acquired
 
+    def holds(self, lease: Lease) -> bool:
+        """Return whether a lease is the one in hand."""
+        host = self._hosts.get(lease.host)
+        return host is not None and host.holder == lease.token != 0
+
     async def renew(self, leases: Sequence[Lease]) -> list[Lease | None]:
         """Prolong leases; here they never run out."""
-        return [lease if self._holds(lease) else None for lease in leases]
+        return [lease if self.holds(lease) else None for lease in leases]
 
     async def release(self, lease: Lease, *, delay: float, state: HostState) -> bool:
         """End a turn: the host is due *delay* seconds from now."""
         host = self._hosts.setdefault(lease.host, _Host())
         due_at = self._clock() + delay
-        if not self._holds(lease):
+        if not self.holds(lease):
             host.due_at = max(host.due_at, due_at)
             return False
         # Somebody may have pushed the host back meanwhile; that stands.
@@ -90,7 +95,7 @@ class MemoryStore:
     async def give_back(self, leases: Sequence[Lease]) -> None:
         """End turns that were not used."""
         for lease in leases:
-            if self._holds(lease):
+            if self.holds(lease):
                 self._hosts[lease.host].holder = 0
 
     async def get_robots(self, origin: str) -> RobotsRecord | None:
@@ -110,10 +115,6 @@ class MemoryStore:
 
     def __len__(self) -> int:
         return len(self._hosts)
-
-    def _holds(self, lease: Lease) -> bool:
-        host = self._hosts.get(lease.host)
-        return host is not None and host.holder == lease.token != 0
 
     def _sweep(self) -> None:
         self._releases, now = 0, self._clock()

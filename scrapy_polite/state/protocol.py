@@ -63,6 +63,9 @@ class PolitenessStore(Protocol):
     async def acquire(self, hosts: Sequence[str], *, limit: int) -> Acquired:
         """Lease at most *limit* of the hosts that are due."""
 
+    def holds(self, lease: Lease) -> bool:
+        """Return whether a lease is still ours beyond doubt, without asking anyone."""
+
     async def renew(self, leases: Sequence[Lease]) -> list[Lease | None]:
         """Prolong leases; None in place of one that is lost."""
 

@@ -99,7 +99,11 @@ def many_hosts(places: int, slowest: float) -> Plan:
 
 
 @pytest.fixture(
-    scope="module", params=[(64, 4.0), (1500, 40.0)], ids=["few places", "places enough"]
+    scope="module",
+    params=[
+        pytest.param((64, 4.0), id="few places"),
+        pytest.param((1500, 40.0), id="places enough", marks=pytest.mark.slow),
+    ],
 )
 def half_an_hour(request: pytest.FixtureRequest) -> tuple[Plan, Simulation]:
     plan = many_hosts(*request.param)

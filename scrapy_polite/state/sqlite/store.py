@@ -62,6 +62,7 @@ class SqliteStore:
     ) -> None:
         self.path = Path(path).resolve()  # signs of life stand beside the file, not beside a link
         self.clock = clock
+        self._max_age = (leases or LeaseRules()).max_age
         self._session = Session(
             self.path,
             clock=clock,
@@ -98,6 +99,10 @@ class SqliteStore:
         return await self._run(
             lambda: self._session.do(lambda tables: tables.hosts.acquire(asked, limit))
         )
+
+    def holds(self, lease: Lease) -> bool:
+        """Return whether a lease is young enough that no process frees its host."""
+        return self.clock() - lease.granted_at < self._max_age
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease | None]:
         """Count the age of leases from now on; None in place of one that is lost."""
