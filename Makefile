@@ -34,7 +34,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.installed-test
-	set -e; for bench in benchmarks/bench_*.py; do $(BIN)/python $$bench; done
+	set -e; for bench in $$(grep -l '__main__' benchmarks/*.py); do echo "== $$bench"; $(BIN)/python $$bench; done
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -43,7 +43,7 @@ BIG_LOG = """
 import json, re, sys, time
 from pathlib import Path
 from scrapy_polite.report.load import from_log, save
-from scrapy_polite.report.schema import FORMAT, VERSION, Began, Ended, Fetched, Waits
+from scrapy_polite.report.schema import FORMAT, VERSION, Began, Ended, Fetched
 from scrapy_polite.report.writer import LogWriter
 
 def most_kib():
@@ -55,13 +55,21 @@ log, hosts = LogWriter(path), max(events // 400, 1)
 began = time.process_time()
 agent = "BigBot/1.0 (+https://big.test/)"
 log.write(Began(0.0, 1.8e9, "big", agent, format=FORMAT, version=VERSION))
-for number in range(events // 2):
+for number in range(events):
     host, turn = f"host{number % hosts}.example", number // hosts
     start_at = 6.0 * turn + number % hosts * 1e-4
     url = f"https://{host}/section/page/{turn}"
     log.write(
-        Fetched(start_at + 0.5, host, url, start_at, status=200, verdict="allowed"),
-        Waits(start_at + 0.5, host, start_at + 6.0, "duration"),
+        Fetched(
+            start_at + 0.5,
+            host,
+            url,
+            start_at,
+            status=200,
+            verdict="allowed",
+            until_at=start_at + 6.0,
+            reason="duration",
+        )
     )
 log.write(Ended(start_at, "finished"))
 log.close()

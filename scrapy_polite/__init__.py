@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "Addon": "addon",
+    "LeanFifoQueue": "spool.memory",
+    "LeanLifoQueue": "spool.memory",
     "PoliteBackoff": "extensions.backoff",
     "PoliteBackoffMiddleware": "middlewares.backoff",
     "PoliteDownloader": "downloader",

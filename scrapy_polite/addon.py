@@ -31,6 +31,8 @@ SETTINGS: dict[str, Any] = {
     "AUTOTHROTTLE_ENABLED": True,
     "AUTOTHROTTLE_MAX_DELAY": config.MAX_DELAY,
     "SCHEDULER_PRIORITY_QUEUE": QUEUE,
+    "SCHEDULER_MEMORY_QUEUE": "scrapy_polite.LeanLifoQueue",
+    "SCHEDULER_START_MEMORY_QUEUE": "scrapy_polite.LeanFifoQueue",
     "SCHEDULER_DISK_QUEUE": "scrapy_polite.SpoolLifoQueue",
     "SCHEDULER_START_DISK_QUEUE": "scrapy_polite.SpoolFifoQueue",
     "DOWNLOADER": DOWNLOADER,

@@ -99,10 +99,6 @@ class PolitePriorityQueue:
         self._close_journal_entries()
         return self._pages.pop(self)
 
-    def has_lane(self, lane: str) -> bool:
-        """Return whether there is a request in a lane."""
-        return lane in self.lanes
-
     def pop_lane(self, lane: str) -> Request | None:
         """Take the next request of a lane out; None when it could not be read."""
         queue = self.lanes[lane]

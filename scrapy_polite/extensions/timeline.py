@@ -6,7 +6,6 @@ sends the same requests at the same times.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -69,6 +68,9 @@ class PoliteTimeline:
             ) from None
         self._verdicts = runtime.robots.verdicts
         self._identity = runtime.config.identity
+        self._agent = self._identity.user_agent.encode("latin-1", "replace")
+        sender = self._identity.from_address
+        self._sender = sender.encode("latin-1", "replace") if sender else None
         self._flushing = create_looping_call(self._log.flush)
         self._zero = 0.0  # of our monotonic clock; instants of the log are seconds since
         runtime.turns.subscribers.append(self._turn_ended)
@@ -126,31 +128,34 @@ class PoliteTimeline:
     # fetches and waits
 
     def _turn_ended(self, ended: TurnEnded) -> None:
-        # What may change is taken now, the rest at the flush; the answer itself is not kept.
-        status = None if ended.response is None else ended.response.status
-        sent = self._sent(ended.request)
-        plain = replace(ended, response=None)
-        self._log.write_later(lambda: self._told(plain, status, *sent))
+        # What may change is looked at now; the rest is cheaper at the flush.  Answers are not kept.
+        response = ended.response
+        status = None if response is None else response.status
+        asked = ended.retry_after if ended.outcome is Outcome.REFUSED else None
+        end_at = ended.began_at + ended.duration
+        request, host, outcome = ended.request, ended.lease.host, ended.outcome.value
+        agent, sender = self._sent(request)
+        started, turn = ended.began_at, ended.turn
 
-    def _told(
-        self, ended: TurnEnded, status: int | None, agent: str | None, sender: str | None
-    ) -> tuple[schema.Fetched, schema.Waits]:
-        request, turn, end_at = ended.request, ended.turn, ended.began_at + ended.duration
-        fetched = schema.Fetched(
-            at=self._since(end_at),
-            host=ended.lease.host,
-            url=cut(request.url),
-            start_at=self._since(ended.began_at),
-            what=self._what(request),
-            status=status,
-            outcome=ended.outcome.value,
-            retry_after=ended.retry_after if ended.outcome is Outcome.REFUSED else None,
-            verdict=self._verdict(request),
-            user_agent=agent,
-            from_address=sender,
-        )
-        until_at = self._since(end_at + turn.wait)
-        return fetched, schema.Waits(fetched.at, fetched.host, until_at, turn.reason, turn.capped)
+        def fetched() -> schema.Fetched:
+            return schema.Fetched(
+                at=self._since(end_at),
+                host=host,
+                url=cut(request.url),
+                start_at=self._since(started),
+                what=self._what(request),
+                status=status,
+                outcome=outcome,
+                retry_after=asked,
+                verdict=self._verdict(request),
+                user_agent=agent,
+                from_address=sender,
+                until_at=self._since(end_at + turn.wait),
+                reason=turn.reason,
+                capped=turn.capped,
+            )
+
+        self._log.write_later(fetched)
 
     def _what(self, request: Request) -> str:
         if self._runtime.robots.is_robots(request):
@@ -159,12 +164,10 @@ class PoliteTimeline:
 
     def _sent(self, request: Request) -> tuple[str | None, str | None]:
         """Return the User-Agent and From that were sent, None where they are the crawl's own."""
-        headers, identity = request.headers, self._identity
-        agent = (headers.get("User-Agent") or b"").decode("latin-1")
-        sender = (headers.get("From") or b"").decode("latin-1")
+        agent, sender = request.headers.get("User-Agent"), request.headers.get("From")
         return (
-            None if agent == identity.user_agent else cut(agent),
-            None if sender == (identity.from_address or "") else cut(sender),
+            None if agent == self._agent else cut((agent or b"").decode("latin-1")),
+            None if sender == self._sender else cut((sender or b"").decode("latin-1")),
         )
 
     def _verdict(self, request: Request) -> str | None:

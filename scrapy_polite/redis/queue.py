@@ -16,7 +16,9 @@ from __future__ import annotations
 import logging
 import pickle
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -119,9 +121,7 @@ class PoliteQueue:
 
     # what `Pages` asks of a queue that keeps its requests by lane; this one hands them out itself
 
-    def has_lane(self, lane: str) -> bool:
-        """Return False."""
-        return False
+    lanes: Mapping[str, object] = MappingProxyType({})
 
     def pop_lane(self, lane: str) -> Request | None:
         """Return None."""

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scrapy_polite.report.spans import Gap, Span, gaps, most_at_once, occupied
+from scrapy_polite.report.spans import Gap, Span, most_at_once, occupied
 from scrapy_polite.report.tally import History
 
 FACTOR = 10.0  # promised: a wait of so many times the fetch before
@@ -32,22 +32,31 @@ class Breach:
     first: str
 
 
-def breaches(history: History, resumed_at: Sequence[float] = ()) -> dict[str, Breach]:
+def breaches(
+    history: History,
+    fetches: Sequence[Span],
+    between: Sequence[Gap],
+    resumed_at: Sequence[float] = (),
+) -> dict[str, Breach]:
     """Return what was not kept, by promise.
 
     Args:
+        fetches: those of the history by start.
+        between: the gaps between them.
         resumed_at: when runs after the first began.
     """
 
     def slack(ended_at: float, next_at: float) -> float:
         return RESUMING if any(ended_at < at <= next_at for at in resumed_at) else ROUNDING
 
-    return dict(_breaches(history, slack))
+    usual: Slack = slack if resumed_at else lambda ended_at, next_at: ROUNDING
+    return dict(_breaches(history, fetches, between, usual))
 
 
-def _breaches(history: History, slack: Slack) -> Iterator[tuple[str, Breach]]:
-    fetches = history.fetches()
-    between, most = list(gaps(fetches)), most_at_once(fetches)
+def _breaches(
+    history: History, fetches: Sequence[Span], between: Sequence[Gap], slack: Slack
+) -> Iterator[tuple[str, Breach]]:
+    most = most_at_once(fetches)
     if most > 1:
         early = [gap for gap in between if gap.next_at < gap.ended_at]
         at = early[0].next_at if early else fetches[0][0]
@@ -69,7 +78,7 @@ def _breaches(history: History, slack: Slack) -> Iterator[tuple[str, Breach]]:
 
 
 def _short(
-    promise: str, between: list[Gap], owed: Callable[[Gap], float], slack: Slack
+    promise: str, between: Sequence[Gap], owed: Callable[[Gap], float], slack: Slack
 ) -> Iterator[tuple[str, Breach]]:
     """Yield the breach when waits are shorter than what is owed."""
     short = [gap for gap in between if gap.wait < owed(gap) - slack(gap.ended_at, gap.next_at)]
@@ -95,7 +104,9 @@ def _in_force(delays: Sequence[tuple[float, str, float]]) -> Callable[[float], f
     return in_force
 
 
-def _too_early(history: History, fetches: list[Span], slack: Slack) -> Iterator[tuple[str, Breach]]:
+def _too_early(
+    history: History, fetches: Sequence[Span], slack: Slack
+) -> Iterator[tuple[str, Breach]]:
     """Yield the breach when fetches came before a Retry-After was over."""
     starts = [start for start, _ in fetches]
     early = []

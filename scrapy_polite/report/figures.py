@@ -94,5 +94,5 @@ def figures(history: History, resumed_at: Sequence[float] = ()) -> HostFigures:
         unjudged=history.unjudged,
         parked_until_at=history.parked_until_at,
         remains=history.remains,
-        breaches=breaches(history, resumed_at),
+        breaches=breaches(history, fetches, between, resumed_at),
     )

@@ -18,13 +18,11 @@ from scrapy_polite.report.schema import (
     Released,
     Remains,
     RobotsRead,
-    Waits,
 )
 
 KINDS: dict[str, type[Event]] = {
     "began": Began,
     "fetch": Fetched,
-    "wait": Waits,
     "blocked": Blocked,
     "released": Released,
     "parked": Parked,
@@ -35,6 +33,7 @@ KINDS: dict[str, type[Event]] = {
     "ended": Ended,
 }
 _NAMES = {cls: name for name, cls in KINDS.items()}
+_encode = json.JSONEncoder().encode
 
 
 def to_line(event: Event) -> str:
@@ -43,7 +42,7 @@ def to_line(event: Event) -> str:
     >>> to_line(Released(2.5, "site.example"))
     '{"event": "released", "at": 2.5, "host": "site.example"}\n'
     """
-    return json.dumps({"event": _NAMES[type(event)], **to_plain(event)}) + "\n"
+    return _encode({"event": _NAMES[type(event)], **to_plain(event)}) + "\n"
 
 
 def from_line(line: str | bytes) -> Event | None:

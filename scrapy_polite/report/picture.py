@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scrapy_polite.report.tally import SPANS, History
+from scrapy_polite.report.tally import FETCHES, SPANS, History
 
 SPANS_MAX = 150_000
 
@@ -62,6 +62,8 @@ def _spans(history: History, seconds: float) -> tuple[int, ...]:
         found.append((history.parked_at, seconds, SPANS.index("parked")))
     numbers: list[int] = []
     for start_at, end_at, code in sorted(found):
+        if start_at >= seconds and SPANS[code] not in FETCHES:
+            continue
         start, end = round(start_at * 1000), round(min(end_at, seconds) * 1000)
         numbers += (start, max(end - start, 0), code)
     return tuple(numbers)

@@ -13,12 +13,11 @@ from typing import Any
 
 from scrapy_polite.report.picture import Row
 from scrapy_polite.report.summary import Report
-from scrapy_polite.report.tally import SPANS
+from scrapy_polite.report.tally import FETCHES
 from scrapy_polite.report.text import headline
 from scrapy_polite.report.words import date, many, printable, span
 
 HOSTS_DRAWN = 40
-FETCHES = SPANS[:3]
 _COLUMNS = 1400  # of pixels; a fetch that is shorter than one is drawn by its share of the time
 _NEAR = 4  # columns
 _LEAST = 0.06  # of a row's height

@@ -57,7 +57,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """``fetch``: a fetch ended, ``at`` being its last octet, error or timeout.
+    """``fetch``: a fetch ended, ``at`` being its last octet, error or timeout, and its host waits.
 
     Args:
         start_at: when the request was handed to the network.
@@ -69,6 +69,10 @@ class Fetched:
             there was none to ask.
         user_agent: the User-Agent that was sent, when it was another than the run's; "" for none.
         from_address: the From that was sent, likewise.
+        until_at: until when the host is left alone; None when nothing says so.
+        reason: the part of the rule that decided: "duration" (ten times the fetch), "floor",
+            "crawl-delay", "trouble" or "backoff".
+        capped: whether the ceiling cut the wait that the fetch's duration asked for.
     """
 
     at: float
@@ -82,28 +86,13 @@ class Fetched:
     verdict: str | None = None
     user_agent: str | None = None
     from_address: str | None = None
+    until_at: float | None = None
+    reason: str = ""
+    capped: bool = False
 
     def __post_init__(self) -> None:
         if self.start_at > self.at:
             raise ValueError("a fetch ends before it starts")
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """``wait``: a host is left alone after a fetch.
-
-    Args:
-        until_at: when its next turn is.
-        reason: the part of the rule that decided: "duration" (ten times the fetch), "floor",
-            "crawl-delay", "trouble" or "backoff".
-        capped: whether the ceiling cut what the fetch's duration asked for.
-    """
-
-    at: float
-    host: str
-    until_at: float
-    reason: str
-    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,17 +195,7 @@ class Ended:
 
 
 Event: TypeAlias = (
-    Began
-    | Fetched
-    | Waits
-    | Blocked
-    | Released
-    | Parked
-    | RobotsRead
-    | Dropped
-    | Remains
-    | Full
-    | Ended
+    Began | Fetched | Blocked | Released | Parked | RobotsRead | Dropped | Remains | Full | Ended
 )
 
 

@@ -30,7 +30,7 @@ SPANS = (
 )
 """What a span of time can be; the first three are fetches.  Kept by number."""
 
-_FETCHES = 3
+FETCHES = SPANS[:3]
 _CODES = {name: float(code) for code, name in enumerate(SPANS)}
 
 
@@ -83,6 +83,12 @@ class History:
         """Add a span of time."""
         self.spans.extend((start_at, end_at, _CODES.get(what, _CODES["wait"])))
 
+    def wait(self, since_at: float, until_at: float, reason: str) -> None:
+        """Add a wait that was set, and why."""
+        count, seconds = self.waits.get(reason, (0, 0.0))
+        self.waits[reason] = count + 1, seconds + until_at - since_at
+        self.add(since_at, until_at, reason)
+
     def every_span(self) -> Iterator[tuple[float, float, int]]:
         """Yield (start, end, number of `SPANS`) in the order of the log."""
         numbers = iter(self.spans)
@@ -91,7 +97,7 @@ class History:
 
     def fetches(self) -> list[tuple[float, float]]:
         """Return (start, end) of all fetches by start."""
-        return sorted((start, end) for start, end, code in self.every_span() if code < _FETCHES)
+        return sorted((start, end) for start, end, code in self.every_span() if code < len(FETCHES))
 
     def fetched(self, what: str) -> int:
         """Return how many fetches were for pages, robots or media."""
@@ -141,6 +147,9 @@ class Tally:
     def _fetched(self, event: schema.Fetched) -> None:
         host = self.host(event.host)
         host.add(event.start_at, event.at, event.what)
+        if event.until_at is not None:
+            host.wait(event.at, event.until_at, event.reason)
+            host.capped += event.capped
         host.refused += event.outcome == "refused"
         host.troubled += event.outcome == "troubled"
         if event.retry_after is not None:
@@ -151,13 +160,6 @@ class Tally:
             if event.verdict == schema.DISALLOWED:
                 self.trespasses.add(event.url)
         self._count_agent(event)
-
-    def _waits(self, event: schema.Waits) -> None:
-        host, seconds = self.host(event.host), event.until_at - event.at
-        count, total = host.waits.get(event.reason, (0, 0.0))
-        host.waits[event.reason] = count + 1, total + seconds
-        host.capped += event.capped
-        host.add(event.at, event.until_at, event.reason)
 
     def _blocked(self, event: schema.Blocked) -> None:
         host = self.host(event.host)
@@ -209,7 +211,6 @@ class Tally:
 _WAYS: dict[type[Event], Callable[[Tally, Any], None]] = {
     schema.Began: Tally._began,
     schema.Fetched: Tally._fetched,
-    schema.Waits: Tally._waits,
     schema.Blocked: Tally._blocked,
     schema.Released: Tally._released,
     schema.Parked: Tally._parked,

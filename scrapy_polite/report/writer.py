@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from scrapy_polite.report.lines import to_line
 from scrapy_polite.report.schema import Ended, Event, Full
 
-Maker = Callable[[], Iterable[Event]]
+Maker = Callable[[], Event]
 
 logger = logging.getLogger(__name__)
 MAX_EVENTS = 5_000_000
@@ -67,7 +67,7 @@ class LogWriter:
             self.flush()
 
     def write_later(self, make: Maker) -> None:
-        """Take events that are made at the next `flush`; they keep their place among the others."""
+        """Take an event that is made at the next `flush`; it keeps its place among the others."""
         self._waiting.append(make)
         if len(self._waiting) >= _WAITING_MAX:
             self.flush()
@@ -85,7 +85,8 @@ class LogWriter:
         self._file.close()
 
     def _lines(self, waiting: list[Event | Maker]) -> Iterator[bytes]:
-        for event in _made(waiting):
+        for item in waiting:
+            event = item() if callable(item) else item
             if self._full and not isinstance(event, Ended):
                 continue
             line = to_line(event).encode()
@@ -116,11 +117,3 @@ class LogWriter:
             logger.error("The event log %s ends here: %s", self._path, error.strerror)
             self._closed = True
             self._file.close()
-
-
-def _made(waiting: list[Event | Maker]) -> Iterator[Event]:
-    for item in waiting:
-        if callable(item):
-            yield from item()
-        else:
-            yield item

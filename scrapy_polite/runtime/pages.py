@@ -6,7 +6,7 @@ host that has been ready longest; inside a host the best priority goes first, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from scrapy_polite import engine
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
         def __len__(self) -> int:
             """Return how many requests there are."""
 
-        def has_lane(self, lane: str) -> bool:
-            """Return whether there is a request in a lane."""
+        @property
+        def lanes(self) -> Mapping[str, object]:
+            """Lanes with requests."""
 
         def pop_lane(self, lane: str) -> Request | None:
             """Take the next request of a lane out; None when it could not be read."""
@@ -101,7 +102,7 @@ class Pages:
                 turns.lend(request, lease)
                 return request
             turns.pump.give_back(lease)
-        turns.pump.arm()
+        turns.tick()  # for a host that was ready for a page may need a robots.txt by now
         return None
 
     def peek(self, queue: LaneQueue) -> str | None:
@@ -117,17 +118,20 @@ class Pages:
         return lane if best is queue else None
 
     def _free_lane(self, queue: LaneQueue) -> tuple[str, str] | None:
-        for lane, host in self._frontier.free_origins().items():
-            if queue.has_lane(lane):
-                return host, lane
-        return None
+        free = self._frontier.free_origins()
+        if not free:
+            return None
+        # Whichever are fewer: one of the scheduler's two queues is mostly empty.
+        lanes = queue.lanes if len(queue.lanes) < len(free) else free
+        lane = next((lane for lane in lanes if lane in free and lane in queue.lanes), None)
+        return None if lane is None else (free[lane], lane)
 
     def _best_lane(self, host: str) -> tuple[LaneQueue, str]:
         found = (
             (queue, lane)
             for lane in self._frontier.open_origins(host)
             for queue in self.queues
-            if queue.has_lane(lane)
+            if lane in queue.lanes
         )
         return min(found, key=lambda place: place[0].priority_of(place[1]))
 

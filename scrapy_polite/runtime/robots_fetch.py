@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
 from scrapy.http.request import NO_CALLBACK
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.signalmanager import SignalManager
 
 T = TypeVar("T")
 PRIORITY = 1000  # that of Scrapy's own robots.txt requests
@@ -145,6 +146,22 @@ class Cutter:
     def __init__(self) -> None:
         self._got: dict[Request, int] = {}
         self._length: dict[Request, object] = {}  # as the headers say; no number when they do not
+
+        self._handlers = (
+            (self.headers_received, signals.headers_received),
+            (self.bytes_received, signals.bytes_received),
+            (self.forget, signals.request_left_downloader),
+        )
+
+    def connect(self, manager: SignalManager) -> None:
+        """Begin to listen."""
+        for handler, signal in self._handlers:
+            manager.connect(handler, signal)
+
+    def disconnect(self, manager: SignalManager) -> None:
+        """Listen no more."""
+        for handler, signal in self._handlers:
+            manager.disconnect(handler, signal)
 
     def headers_received(self, body_length: object, request: Request) -> None:
         """Note how long the file is said to be; signal handler."""

@@ -67,10 +67,7 @@ class RobotsFiles:
         self.subscribers: list[Callable[[str, str, RobotsRecord], None]] = []
         """Told of each record, with origin and host key."""
         self._fetching = 0
-        cutter = self._cutter = robots_fetch.Cutter()
-        crawler.signals.connect(cutter.headers_received, signals.headers_received)
-        crawler.signals.connect(cutter.bytes_received, signals.bytes_received)
-        crawler.signals.connect(cutter.forget, signals.request_left_downloader)
+        self._cutter = robots_fetch.Cutter()
 
     def free_places(self) -> int:
         """Return how many more robots.txt fetches may be in flight."""
@@ -80,8 +77,16 @@ class RobotsFiles:
         """A host's turn is for this origin's robots.txt."""
         entry = self._verdicts.entry(origin, lease.host, self._clock())
         entry.fetching = True
-        self._fetching += 1
+        self._count_fetching(+1)
         engine.spawn(self._refresh(origin, entry, lease))
+
+    def _count_fetching(self, change: int) -> None:
+        """Count; while nothing is fetched, the signals of pages cost nothing."""
+        before, self._fetching = self._fetching, self._fetching + change
+        if not before:
+            self._cutter.connect(self._crawler.signals)
+        elif not self._fetching:
+            self._cutter.disconnect(self._crawler.signals)
 
     async def _refresh(self, origin: str, entry: Entry, lease: Lease) -> None:
         try:
@@ -95,7 +100,7 @@ class RobotsFiles:
             self._adopt(origin, entry, failed)
         finally:
             entry.fetching = False
-            self._fetching -= 1
+            self._count_fetching(-1)
             self._changed(origin, entry.host)
 
     async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _MANY = 1_000_000
+LEASED_AHEAD = 64  # turns for pages that are asked for at once, where places have no limit
 
 
 class Turns:
@@ -163,12 +164,16 @@ class Turns:
         """Hand out the turns that need no scheduler, and set the timer."""
         if self._stopping:
             return
-        robots_places = self._robots_places() - self.pump.asking[Want.ROBOTS]
-        self.pump.fill(Want.HOP, self._limit(_MANY))
-        self.pump.fill(Want.ROBOTS, self._limit(robots_places))
-        # As with Scrapy itself, what is downloaded directly waits for no place: pages that wait
-        # for it may hold them all.
-        self.pump.fill(Want.GATE, self._limit(_MANY))
+        self.frontier.next_at(self._clock())  # what is due becomes ready
+        if self.frontier.has_ready(Want.HOP):
+            self.pump.fill(Want.HOP, self._limit(_MANY))
+        if self.frontier.has_ready(Want.ROBOTS):
+            places = self._robots_places() - self.pump.asking[Want.ROBOTS]
+            self.pump.fill(Want.ROBOTS, self._limit(places))
+        if self.frontier.has_ready(Want.GATE):
+            # As with Scrapy itself, what is downloaded directly waits for no place: pages that
+            # wait for it may hold them all.
+            self.pump.fill(Want.GATE, self._limit(_MANY))
         self.pump.arm()
 
     def judged(self, host: str, origin: str) -> None:
@@ -208,7 +213,8 @@ class Turns:
     def page_places(self) -> int:
         """Return how many more turns may be asked for for pages."""
         coming = len(self.granted) + self.pump.asking[Want.PAGE]
-        return self._limit(engine.free_places(self._crawler) - coming)
+        free = engine.free_places(self._crawler) - coming
+        return self._limit(min(free, LEASED_AHEAD))
 
     def freeze(self) -> None:
         """Hand out no turns but those of `probe`."""

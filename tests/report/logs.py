@@ -17,7 +17,6 @@ from scrapy_polite.report.schema import (
     Event,
     Fetched,
     RobotsRead,
-    Waits,
 )
 from scrapy_polite.report.summary import Report, summarise
 from scrapy_polite.report.tally import Tally
@@ -34,14 +33,16 @@ def began(began_at: float = BEGAN_AT, **fields: Any) -> Began:
 
 
 def fetch(start_at: float, end_at: float, host: str = HOST, **fields: Any) -> Fetched:
-    """Return a fetch of a page that robots.txt allows."""
-    known: dict[str, Any] = {"status": 200, "verdict": ALLOWED, "url": f"https://{host}/{start_at}"}
+    """Return a fetch of a page that robots.txt allows, and after which its host is left alone for
+    ten times as long."""
+    known: dict[str, Any] = {
+        "status": 200,
+        "verdict": ALLOWED,
+        "url": f"https://{host}/{start_at}",
+        "until_at": end_at + 10 * (end_at - start_at),
+        "reason": "duration",
+    }
     return Fetched(end_at, host, start_at=start_at, **{**known, **fields})
-
-
-def wait(at: float, until_at: float, host: str = HOST, reason: str = "duration") -> Waits:
-    """Return a wait."""
-    return Waits(at, host, until_at, reason)
 
 
 def robots(at: float, crawl_delay: float = 0.0, **fields: Any) -> RobotsRead:

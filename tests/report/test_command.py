@@ -14,7 +14,7 @@ import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from report.logs import HOST, fetch, report_of, robots, wait, whole, write
+from report.logs import HOST, fetch, report_of, robots, whole, write
 from scrapy_polite.engine import wait_for
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_access import Access
@@ -24,7 +24,7 @@ from scrapy_polite.report.schema import Remains
 from scrapy_polite.report.text import to_text
 from scrapy_polite.state.sqlite import SqliteStore
 
-POLITE = whole(robots(0.0), fetch(0, 1, what="robots", verdict=None), wait(1, 11), fetch(11, 12))
+POLITE = whole(robots(0.0), fetch(0, 1, what="robots", verdict=None), fetch(11, 12))
 IMPOLITE = whole(fetch(0, 1), fetch(2, 3))
 UNKNOWN = whole(fetch(0, 1, verdict=None))
 
@@ -122,7 +122,7 @@ def test_torn(run: Run, tmp_path: Path) -> None:
     path.write_text("".join(map(to_line, POLITE))[:-10])
     done = run(path)
     assert done.status == 0
-    assert "Note: The log ends in the middle of a line, as after a kill; the 5 events" in done.out
+    assert "Note: The log ends in the middle of a line, as after a kill; the 4 events" in done.out
 
 
 USAGE = {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.logs import HOST, began, fetch, report_of, wait, whole, write
+from report.logs import HOST, began, fetch, report_of, whole, write
 from scrapy_polite.report.lines import KINDS, from_line, to_line
 from scrapy_polite.report.load import from_log, load, save
 from scrapy_polite.report.paths import Paths, paths
@@ -24,7 +24,6 @@ from scrapy_polite.report.schema import (
     Full,
     Released,
     RobotsRead,
-    Waits,
 )
 from scrapy_polite.report.text import to_text
 from scrapy_polite.report.writer import LogWriter
@@ -113,10 +112,10 @@ def test_flush_is_enough(tmp_path: Path) -> None:
     log = LogWriter(path)
     log.write(began(), fetch(0, 1))
     log.flush()
-    log.write(wait(1, 11))
+    log.write(fetch(11, 12))
     assert events_of(path) == [began(), fetch(0, 1)]
     log.close()
-    assert events_of(path)[2:] == [wait(1, 11)]
+    assert events_of(path)[2:] == [fetch(11, 12)]
 
 
 def test_bound_by_count(tmp_path: Path) -> None:
@@ -193,26 +192,29 @@ def test_instants_of_several_runs_are_on_one_line(tmp_path: Path) -> None:
             began(),
             began(1_800_000_050.0),
             fetch(1, 2),
-            Waits(2, HOST, 12, "duration"),
             RobotsRead(3, HOST, "https://h", "successful", "rules", 90, -10.0),
         ],
     )
-    _, again, fetched, waits, read = events_of(path)
-    assert (again.at, fetched.at, waits.at) == (50, 52, 52)
-    assert isinstance(fetched, Fetched) and fetched.start_at == 51
-    assert isinstance(waits, Waits) and waits.until_at == 62
+    _, again, fetched, read = events_of(path)
+    assert (again.at, fetched.at) == (50, 52)
+    assert isinstance(fetched, Fetched)
+    assert (fetched.start_at, fetched.until_at) == (51, 62)
     assert isinstance(read, RobotsRead) and (read.until_at, read.answered_at) == (140, 40)
 
 
-LOG = "".join(map(to_line, whole(fetch(0, 1), wait(1, 11), fetch(11, 12))))
+LOG = "".join(map(to_line, whole(fetch(0, 1), Released(1, HOST), fetch(11, 12))))
 LINES = LOG.splitlines(keepends=True)
 DAMAGED: dict[str, tuple[str | bytes, str, str]] = {
     "torn": (LOG[:-15], "ends in the middle of a line", "kept"),
     "killed": ("".join(LINES[:-1]), "does not tell of the crawl's end", "kept"),
-    "damaged": (LOG.replace('"wait"', '"wait', 1), "1 line of 5 could not be read", "unknown"),
+    "damaged": (
+        LOG.replace('"released"', '"released', 1),
+        "1 line of 5 could not be read",
+        "unknown",
+    ),
     "beginning lost": ("".join(LINES[1:]), "does not begin with the crawl's", "broken"),
     "later version": (
-        LOG.replace('"wait"', '"sigh"', 1),
+        LOG.replace('"released"', '"sigh"', 1),
         "1 line of a later version could not be understood",
         "kept",
     ),
@@ -279,7 +281,6 @@ def test_reports_round_trip(tmp_path: Path, ending: str) -> None:
     report = report_of(
         whole(
             fetch(0, 1),
-            wait(1, 11),
             fetch(5, 6),
             RobotsRead(
                 0.5, HOST, "https://h", "successful", "rules", 90, problems=("line 1: </script>",)
@@ -320,7 +321,6 @@ def test_required_fields_never_become_more() -> None:
     assert required == {
         "began": {"at", "began_at", "spider"},
         "fetch": {"at", "host", "url", "start_at"},
-        "wait": {"at", "host", "until_at", "reason"},
         "blocked": {"at", "host", "until_at", "reason"},
         "released": {"at", "host"},
         "parked": {"at", "host", "until_at", "reason"},

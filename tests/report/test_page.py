@@ -9,24 +9,20 @@ from pathlib import Path
 import pytest
 
 from report.chromium import boxes, needs_chromium, opened, told
-from report.logs import HOST, began, fetch, report_of, robots, wait, whole
+from report.logs import HOST, began, fetch, report_of, robots, whole
 from scrapy_polite.report.page import data_of, to_page
 from scrapy_polite.report.schema import Blocked, Dropped, Ended, Event, Parked, Remains
 
 PIXEL = 1.01
 HOSTILE = "</script><script>document.title='owned'</script>"
 KNOWN: list[Event] = [
-    fetch(0, 2, what="robots", verdict=None),
+    fetch(0, 2, what="robots", verdict=None, until_at=24.0),
     robots(2.0),
-    wait(2, 24),
-    fetch(24, 28),
-    wait(28, 72),
-    fetch(72, 74, what="media", outcome="refused", status=429, retry_after=20.0),
-    wait(74, 94, reason="backoff"),
+    fetch(24, 28, until_at=72.0),
+    fetch(72, 74, what="media", outcome="refused", status=429, until_at=94.0, reason="backoff"),
     Blocked(74, HOST, 94, "429", 429),
     fetch(94, 100),
     fetch(0, 10, "slow.example"),
-    wait(10, 110, "slow.example"),
     Parked(50, "gone.example", 9999, "asked"),
     Remains(100, "gone.example", 7),
     Dropped(60, HOST, f"https://{HOST}/private/", "disallowed"),
@@ -114,9 +110,7 @@ def test_five_thousand_hosts(tmp_path: Path) -> None:
 @needs_chromium
 def test_crowded_row_is_not_solid(tmp_path: Path) -> None:
     """Where fetches are too close to be told apart, their height is their share of the time."""
-    events: list[Event] = []
-    for n in range(20_000):
-        events += [fetch(11 * n, 11 * n + 1), wait(11 * n + 1, 11 * n + 11)]
+    events = [fetch(11 * n, 11 * n + 1) for n in range(20_000)]
     document = opened(page_of(*events), tmp_path)
     [path] = re.findall(r'<path d="([^"]*)"[^>]*data-kind="page"', document)
     heights = {float(height) for height in re.findall(r"v([\d.]+)h-", path)}

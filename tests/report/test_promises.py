@@ -13,7 +13,7 @@ from harness.record import Arrival
 from harness.record import most_at_once as most_at_once_of_server
 from report.logs import BEGAN_AT, HOST, began, broken, fetch, report_of, robots, whole, write
 from scrapy_polite.report.load import from_log
-from scrapy_polite.report.schema import DISALLOWED, Event, Parked, Waits
+from scrapy_polite.report.schema import DISALLOWED, Event, Parked
 from scrapy_polite.report.spans import gaps, most_at_once, share
 
 OTHER = "other.example"
@@ -172,8 +172,8 @@ def test_resumed_run(tmp_path: Path, wait: float, expected: set[str]) -> None:
 
 def test_cut_promises_are_told() -> None:
     """Where a ceiling cut a wait or a Crawl-delay the report says so."""
-    cut = Waits(100, HOST, 700, "duration", capped=True)
-    events = [fetch(0, 100), cut, robots(100, 300.0, asked_delay=5000.0), fetch(700, 701)]
+    cut = fetch(0, 100, until_at=700.0, capped=True)
+    events = [cut, robots(100, 300.0, asked_delay=5000.0), fetch(700, 701)]
     report = report_of(whole(*events))
     details = {promise.key: promise.detail for promise in report.promises}
     assert "1 longer one (up to 1 h 23 min) cut by POLITE_CRAWL_DELAY_MAX" in details["crawl-delay"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from report.logs import AGENT, HOST, fetch, report_of, robots, wait, whole
+from report.logs import AGENT, HOST, fetch, report_of, robots, whole
 from scrapy_polite.report import bar, png
 from scrapy_polite.report.picture import picture
 from scrapy_polite.report.progress import Overview, Paces, Queued, Standing, overview
@@ -21,7 +21,6 @@ from scrapy_polite.report.text import to_text
 PARKED = "parked.example"
 TOLD = whole(
     fetch(0, 1, what="robots", verdict=None),
-    wait(1, 11),
     robots(1, 8.0, problems=("line 1: first", "line 2: second"), problem_count=5, status=200),
     robots(
         1,
@@ -32,8 +31,16 @@ TOLD = whole(
         status=503,
     ),
     fetch(11, 12),
-    wait(12, 22),
-    fetch(30, 31, PARKED, status=429, outcome="refused", retry_after=9000.0),
+    fetch(
+        30,
+        31,
+        PARKED,
+        status=429,
+        outcome="refused",
+        retry_after=9000.0,
+        until_at=9031.0,
+        reason="backoff",
+    ),
     Blocked(31, PARKED, 9031, "429", 429),
     Parked(31, PARKED, 9031, "429"),
     Dropped(32, HOST, f"https://{HOST}/private/1", "disallowed"),
@@ -59,7 +66,7 @@ site.example          2        1     9.09%        10 s     10.0           Crawl-
 parked.example        1        1                                       1  \
 parked until 2:30:31.000, Retry-After 2 h 30 min, 1,234 left
 
-Waits by what decided them: duration 2 (20 s)
+Waits by what decided them: duration 2 (20 s), backoff 1 (2 h 30 min)
 
 Not fetched because the host is parked: 1,234
   parked.example: 1,234 requests queued
@@ -99,10 +106,9 @@ def test_text_does_nothing_to_a_terminal() -> None:
     nasty = "\x1b[2J\x07\u202e"
     events = whole(
         fetch(0, 1, nasty, url=nasty, user_agent=nasty, from_address=nasty),
-        fetch(1.5, 2, nasty),
+        fetch(1.5, 2, nasty, reason=nasty),
         robots(1, host=nasty, origin=nasty, problems=(nasty,), problem_count=1),
         Dropped(1, nasty, nasty, nasty),
-        wait(2, 3, nasty, reason=nasty),
         Ended(3, nasty),
     )
     text = to_text(report_of(events))
@@ -111,7 +117,9 @@ def test_text_does_nothing_to_a_terminal() -> None:
 
 def test_busiest_hosts_are_drawn() -> None:
     """When the picture is full, the hosts that come last have no row and are counted."""
-    tally = Tally().add_all([fetch(n, n + 0.5, f"h{host}") for host in range(5) for n in range(10)])
+    tally = Tally().add_all(
+        fetch(n, n + 0.5, f"h{host}", until_at=None) for host in range(5) for n in range(10)
+    )
     drawn = picture(tally.hosts.values(), 10.0, spans_max=35)
     assert [row.host for row in drawn.rows] == ["h0", "h1", "h2"]
     assert drawn.left_out == 2
@@ -238,9 +246,7 @@ def test_png_of_a_crowded_row(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 
-    events = []
-    for n in range(5000):
-        events += [fetch(11 * n, 11 * n + 1), wait(11 * n + 1, 11 * n + 11)]
+    events = [fetch(11 * n, 11 * n + 1) for n in range(5000)]
     png.to_png(report_of(whole(*events)), tmp_path / "timeline.png")
     pixels = (imread(tmp_path / "timeline.png")[:, :, :3] * 255).round().astype(int).tolist()
     row = [[tuple(pixel) for pixel in line] for line in pixels]
