@@ -30,7 +30,7 @@ class Command(ScrapyCommand):
 
     def syntax(self) -> str:
         """Return what follows the command's name."""
-        return "[options] LOG_OR_REPORT | --state FILE [--why URL] | --plan [LOG_OR_REPORT]"
+        return "[options] LOG_OR_REPORT | --state FILE [--why URL | --forget HOST] | --plan [LOG_OR_REPORT]"
 
     def short_desc(self) -> str:
         """Return what the list of commands says."""
@@ -54,6 +54,9 @@ class Command(ScrapyCommand):
         state = parser.add_argument_group("State")
         state.add_argument("--state", metavar="FILE", help="list the hosts of a state file")
         state.add_argument("--why", metavar="URL", help="say why a URL waits (with --state)")
+        state.add_argument(
+            "--forget", metavar="HOST", help="forget what is known of a host (with --state)"
+        )
         plan = parser.add_argument_group("Plan")
         plan.add_argument(
             "--plan",
@@ -73,7 +76,7 @@ class Command(ScrapyCommand):
         """Do what the options ask for."""
         if opts.plan:
             self._plan(args, opts)
-        elif opts.state or opts.why:
+        elif opts.state or opts.why or opts.forget:
             self._state(args, opts)
         else:
             self._report(args, opts)
@@ -125,14 +128,26 @@ class Command(ScrapyCommand):
         from scrapy_polite.commands import waiting
 
         if args or not opts.state:
-            raise UsageError("Name the state file with --state, and nothing else but --why.")
+            raise UsageError("Name the state file with --state; --why or --forget go with it.")
         try:
-            if opts.why:
+            if opts.forget:
+                self._forget(opts.state, opts.forget)
+            elif opts.why:
                 print(waiting.why(opts.state, opts.why, self._settings()))
             else:
                 print(waiting.table(opts.state))
         except (OSError, ValueError) as error:
             self._fail(str(error))
+
+    def _forget(self, state: str, host: str) -> None:
+        from scrapy_polite.runtime.grouping import grouping
+        from scrapy_polite.state import inspect
+
+        group = grouping(self._settings().get("POLITE_GROUP_BY") or "host").key_of
+        if inspect.forget(Path(state), host, group=lambda url: group(url) or url):
+            print(f"{host} is forgotten: its waits, its refusals and its robots.txt copies.")
+        else:
+            self._fail(f"Nothing is known of {host} in {state}.")
 
     def _plan(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_polite.commands import planning

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from harness import Web, crawl_here
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
+
+from harness import Web, crawl_here, robots_fetches
 
 
 @pytest.mark.crawl
@@ -15,3 +20,37 @@ async def test_freshness_shorter_than_the_delay(web: Web) -> None:
     run = await crawl_here(web, urls, settings, timeout=20)
     assert [run.outcome.get(url) for url in urls] == [[200]] * 3
     assert [arrival.path == "/robots.txt" for arrival in run.arrivals] == [True, False] * 3
+
+
+class Pauser:
+    """Pauses the engine after the first page, for longer than a robots.txt is fresh."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        crawler.signals.connect(self._received, signals.response_received)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Pauser:
+        return cls(crawler)
+
+    def _received(self, response: Response) -> None:
+        if response.url.endswith("/p0"):
+            engine = self._crawler.engine
+            assert engine is not None
+            engine.pause()
+            call_later(2.0, engine.unpause)
+
+
+@pytest.mark.crawl
+async def test_verdict_that_runs_out_while_a_host_is_ready(web: Web) -> None:
+    """The crawl goes on when the engine was paused for longer than the freshness."""
+    site = web.site({"/robots.txt": 404, "*": "page"})
+    settings = {
+        "POLITE_ROBOTS_MIN_AGE": 1,
+        "POLITE_ROBOTS_MAX_AGE": 1,
+        "SCHEDULER_MEMORY_QUEUE": "scrapy_polite.LeanFifoQueue",
+        "EXTENSIONS": {"crawls.test_robots_livelock.Pauser": 0},
+    }
+    run = await crawl_here(web, [site.url(f"/p{n}") for n in range(2)], settings, timeout=20)
+    assert run.outcome == {site.url(f"/p{n}"): [200] for n in range(2)}
+    assert len(robots_fetches(run.arrivals)) == 2
