@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from demo_web import table
 from demo_web.referee import Fetch, broken_promises, judge, read_log, total
 
 HERE = Path(__file__).resolve().parent
+REPORTS = HERE / "reports"
 SPIDERS = ("almanac", "chronicle")
 STOCK_SECONDS = 25
 POLITE_SECONDS = 75
@@ -91,7 +93,7 @@ def spider_command(spider: str, crawl: Crawl, port: int, files: Path) -> list[st
     settings = {
         "LOG_FILE": files / f"{spider}.log",
         "CLOSESPIDER_TIMEOUT": crawl.seconds,
-        "POLITE_REPORT": files / f"{spider}.report.json",
+        "POLITE_REPORT": files / f"{spider}.report.html",
     }
     assigned = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     items = str(files / f"{spider}.jsonl")
@@ -152,10 +154,13 @@ def run(crawl: Crawl, directory: Path) -> list[Fetch]:
 
 def own_reports(files: Path) -> None:
     """What the add-on itself says about a crawl, from the reports that it wrote there."""
-    for report in sorted(files.glob("*.report.json")):
-        print(f"\nThe add-on's own report, {report.name}:", flush=True)
+    REPORTS.mkdir(exist_ok=True)
+    for report in sorted(files.glob("*.report.html")):
+        kept = shutil.copy(report, REPORTS)
+        print("\nThe add-on's own report:", flush=True)
         command = [sys.executable, "-m", "scrapy", "politeness", str(report)]
         subprocess.run(command, cwd=HERE, check=False)
+        print(f"\nWith its timeline, for a browser: {kept}", flush=True)
 
 
 def compare(defaults: list[Fetch], stock: list[Fetch], polite: list[Fetch]) -> bool:

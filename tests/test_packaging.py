@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = {"py.typed"}
-DATA_ENDINGS = {".lua"}
+DATA_ENDINGS = {".lua", ".html", ".css", ".js"}
 NEEDED = {"scrapy", "protego", "twisted"}
 OPTIONAL = ("aiosqlite", "matplotlib", "redis", "rich", "scrapy_redis", "tldextract", "tqdm")
 

@@ -40,8 +40,11 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             IgnoreRequest: the rules forbid it, or (RobotsUnreachable) they cannot be read.
         """
+        why = request.meta["polite"] = {"robots": "unreachable"}
         parser = await self._robots.parser_for(request)
+        why["robots"] = "disallowed"
         self.process_request_2(parser, request)
+        why["robots"] = "allowed"
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
         """Stop a request that the rules forbid; groups are matched with our product token.

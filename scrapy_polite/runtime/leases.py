@@ -6,6 +6,7 @@ Leases are kept by request object, never in its meta, which copies carry along.
 from __future__ import annotations
 
 import random
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_polite.state.protocol import Lease
+
+_RESTS_KEPT = 10_000  # hosts whose last turn is remembered, to say why a request waited
 
 
 @dataclass(slots=True)
@@ -93,6 +96,7 @@ class Leases:
         self._own_floors: dict[str, float] = {}
         self._held: dict[Request, Held] = {}
         self._restored: dict[str, HostState] = {}
+        self._rests: OrderedDict[str, Turn] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -141,7 +145,14 @@ class Leases:
         if held is None:
             return False
         held.began_at = now
-        request.meta["polite"] = {"waited": now - held.asked_at}
+        why: dict[str, object] = {"waited": now - held.asked_at}
+        rest = self._rests.get(held.lease.host)
+        if rest is not None:
+            why |= {"rest": rest.wait, "reason": rest.reason}
+        robots = request.meta.get("polite", {}).get("robots")
+        if robots is not None:
+            why["robots"] = robots
+        request.meta["polite"] = why
         return True
 
     def answered(self, request: Request, response: Response) -> None:
@@ -165,6 +176,7 @@ class Leases:
         fetch = self._fetch(request, held, began_at, now)
         turn = after_fetch(held.lease.state, fetch, self.rules, random.random())
         request.meta.setdefault("polite", {})["duration"] = fetch.duration
+        self._remember(held.lease.host, turn)
         return TurnEnded(
             request,
             held.lease,
@@ -175,6 +187,12 @@ class Leases:
             fetch.duration,
             turn,
         )
+
+    def _remember(self, host: str, turn: Turn) -> None:
+        self._rests[host] = turn
+        self._rests.move_to_end(host)
+        if len(self._rests) > _RESTS_KEPT:
+            self._rests.popitem(last=False)
 
     def _fetch(self, request: Request, held: Held, began_at: float, now: float) -> Fetch:
         lease, slot = held.lease, request.meta.get("download_slot")
