@@ -10,8 +10,8 @@ import argparse
 import contextlib
 import os
 import re
-import signal
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile

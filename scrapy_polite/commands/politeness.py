@@ -30,7 +30,8 @@ class Command(ScrapyCommand):
 
     def syntax(self) -> str:
         """Return what follows the command's name."""
-        return "[options] LOG_OR_REPORT | --state FILE [--why URL | --forget HOST] | --plan [LOG_OR_REPORT]"
+        state = "--state FILE [--why URL | --forget HOST]"
+        return f"[options] LOG_OR_REPORT | {state} | --plan [LOG_OR_REPORT]"
 
     def short_desc(self) -> str:
         """Return what the list of commands says."""

@@ -87,7 +87,6 @@ TELLERS = (
 """What only tells of it; nobody has to list them."""
 
 
-
 def check(settings: BaseSettings) -> None:
     """Make sure that no component was forgotten, and that none does a built-in's work beside it.
 

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from harness import Answer, Web, gaps, most_at_once, robots_fetches
 from runs.running import Running, pages
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from harness import Answer, Web, gaps
 from runs.running import Running, pages, wait_until
 
