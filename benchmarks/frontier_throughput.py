@@ -1,8 +1,9 @@
 """How many fetches a polite crawl makes in 25 seconds: stock Scrapy beside the pack.
 
 Stock is AutoThrottle at one tenth, one request per domain; the pack goes with its clocks in memory
-and in an SQLite file.  All get the same web, requests and places, in turns.  Possible is what the simulator makes of the same hosts, places and rule, on a
-clock that loses no time.  A wait is below ten times when the server saw it so, 30 ms forgiven.
+and in an SQLite file.  All get the same web, requests and places, in turns.  Possible is what the
+simulator makes of the same hosts, places and rule, on a clock that loses no time.  A wait is below
+ten times when the server saw it so, 30 ms forgiven.
 
     python benchmarks/frontier_throughput.py [--seconds 25] [--only 100x16]
 """

@@ -14,6 +14,7 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_polite import config, engine, stats
 from scrapy_polite.policy.host import Outcome
+from scrapy_polite.policy.origin import host_of
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class PoliteThrottle:
         slot = engine.slot_of(self._crawler, ended.request)
         if slot is None:
             return
-        engine.keep_slot(slot, turn.state.delay or 0.0)
+        if ended.request.meta["download_slot"] == host_of(ended.request.url):
+            slot.delay = turn.state.delay or 0.0  # of hosts that share one, none holds up the rest
         if self._debug and ended.response is not None:
             self._log(ended)
 
