@@ -11,7 +11,9 @@ Source: RFC 9309 sections 2.3.1.2 and 2.5.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
@@ -27,7 +29,7 @@ from scrapy_polite.runtime.lanes import ROBOTS_META
 from scrapy_polite.runtime.robots_answer import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.signalmanager import SignalManager
@@ -81,7 +83,8 @@ async def fetch(
     while True:
         hops = len(seen) - 1
         try:
-            response = checked(request, await crawler.engine.download_async(request))
+            with Cutter.of(crawler).at_work(crawler.signals):
+                response = checked(request, await crawler.engine.download_async(request))
         except CrawlStopping:
             raise
         except Exception as error:
@@ -144,6 +147,7 @@ class Cutter:
     """Stops a robots.txt download once the octets that count are there."""
 
     def __init__(self) -> None:
+        self._users = 0
         self._got: dict[Request, int] = {}
         self._length: dict[Request, object] = {}  # as the headers say; no number when they do not
 
@@ -153,15 +157,28 @@ class Cutter:
             (self.forget, signals.request_left_downloader),
         )
 
-    def connect(self, manager: SignalManager) -> None:
-        """Begin to listen."""
-        for handler, signal in self._handlers:
-            manager.connect(handler, signal)
+    @classmethod
+    def of(cls, crawler: Crawler) -> Cutter:
+        """Return the one of a crawler."""
+        cutter = _cutters.get(crawler)
+        if cutter is None:
+            cutter = _cutters[crawler] = cls()
+        return cutter
 
-    def disconnect(self, manager: SignalManager) -> None:
-        """Listen no more."""
-        for handler, signal in self._handlers:
-            manager.disconnect(handler, signal)
+    @contextmanager
+    def at_work(self, manager: SignalManager) -> Iterator[None]:
+        """Listen meanwhile; while nothing is fetched, the signals of pages cost nothing."""
+        self._users += 1
+        if self._users == 1:
+            for handler, signal in self._handlers:
+                manager.connect(handler, signal)
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                for handler, signal in self._handlers:
+                    manager.disconnect(handler, signal)
 
     def headers_received(self, body_length: object, request: Request) -> None:
         """Note how long the file is said to be; signal handler."""
@@ -183,3 +200,6 @@ class Cutter:
         """The download is over; signal handler."""
         self._got.pop(request, None)
         self._length.pop(request, None)
+
+
+_cutters: WeakKeyDictionary[Crawler, Cutter] = WeakKeyDictionary()

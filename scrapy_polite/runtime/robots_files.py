@@ -67,7 +67,6 @@ class RobotsFiles:
         self.subscribers: list[Callable[[str, str, RobotsRecord], None]] = []
         """Told of each record, with origin and host key."""
         self._fetching = 0
-        self._cutter = robots_fetch.Cutter()
 
     def free_places(self) -> int:
         """Return how many more robots.txt fetches may be in flight."""
@@ -77,16 +76,8 @@ class RobotsFiles:
         """A host's turn is for this origin's robots.txt."""
         entry = self._verdicts.entry(origin, lease.host, self._clock())
         entry.fetching = True
-        self._count_fetching(+1)
+        self._fetching += 1
         engine.spawn(self._refresh(origin, entry, lease))
-
-    def _count_fetching(self, change: int) -> None:
-        """Count; while nothing is fetched, the signals of pages cost nothing."""
-        before, self._fetching = self._fetching, self._fetching + change
-        if not before:
-            self._cutter.connect(self._crawler.signals)
-        elif not self._fetching:
-            self._cutter.disconnect(self._crawler.signals)
 
     async def _refresh(self, origin: str, entry: Entry, lease: Lease) -> None:
         try:
@@ -100,7 +91,7 @@ class RobotsFiles:
             self._adopt(origin, entry, failed)
         finally:
             entry.fetching = False
-            self._count_fetching(-1)
+            self._fetching -= 1
             self._changed(origin, entry.host)
 
     async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:
