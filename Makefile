@@ -1,8 +1,10 @@
 # `make demo` and `make test` need python3 and set up everything else themselves, in $(VENV).
 # Another Python: make test PYTHON=python3.13 VENV=.venv-3.13
+# Tests wait more than they compute, so JOBS of them run at once, whatever the number of cores.
 
 PYTHON ?= python3
 VENV ?= .venv
+JOBS ?= 4
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --editable
 PACKAGING := setup.cfg pyproject.toml
@@ -25,7 +27,7 @@ demo-distributed: $(VENV)/.installed-scrapy-redis
 	@$(BIN)/python example_project/run_distributed.py
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
