@@ -84,7 +84,8 @@ async def test_rfc9309_2_5_size_limit(web: Web) -> None:
         "bomb": Case(encoded("gzip", gzip.compress(inside + bytes(20_000_000), 1)), UNREACHABLE),
         "endless": Case(Answer(body=DISALLOW, size_bytes=ENDLESS_BYTES), FORBIDDEN),
         "endless chunk": Case(
-            Answer(headers=chunks, body="7ffffff\r\n" + DISALLOW, size_bytes=ENDLESS_BYTES), FORBIDDEN
+            Answer(headers=chunks, body="7ffffff\r\n" + DISALLOW, size_bytes=ENDLESS_BYTES),
+            FORBIDDEN,
         ),
     }
     got, run, sites = await judge(web, cases, {"DOWNLOAD_MAXSIZE": 1000})
