@@ -128,6 +128,12 @@ def _is_nameless(_: BaseSettings, read: config.Config) -> bool:
     return not any(mark in read.identity.user_agent for mark in ("@", "://"))
 
 
+def _has_nameless_browser(settings: BaseSettings, _: config.Config) -> bool:
+    """Say whether scrapy-playwright is kept from handing our headers on; unset, it does."""
+    name = "PLAYWRIGHT_PROCESS_REQUEST_HEADERS"
+    return name in settings and settings[name] is None
+
+
 _DEFEATS = (
     _Defeat(
         "ROBOTSTXT_OBEY",
@@ -163,6 +169,11 @@ _DEFEATS = (
         "POLITE_ALLOW_ANONYMOUS",
         _is_nameless,
         "no site's owner can reach you; leave it out and set POLITE_CONTACT_URL",
+    ),
+    _Defeat(
+        "PLAYWRIGHT_PROCESS_REQUEST_HEADERS",
+        _has_nameless_browser,
+        "the browser does not say who asks; leave it out",
     ),
     _Defeat(
         "SCHEDULER_PRIORITY_QUEUE",

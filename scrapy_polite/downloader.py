@@ -1,7 +1,8 @@
 """A downloader whose waiting requests and robots.txt fetches hold no place of CONCURRENT_REQUESTS.
 
 `idle` is the set of requests in progress that hold no place.  The runtime is told when a request
-has left for good, so that a turn which a middleware left unused goes back at once.
+has left for good, so that a turn which a middleware left unused goes back at once.  With the pack
+switched off it is Scrapy's downloader.
 Derive your own downloader from `PoliteDownloader` to keep both.
 """
 
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.core.downloader import Downloader
 from twisted.internet.defer import Deferred
 
+from scrapy_polite import config
+from scrapy_polite.runtime import handlers
 from scrapy_polite.runtime.robots_fetch import checked
 from scrapy_polite.runtime.runtime import Runtime
 
@@ -27,16 +30,17 @@ class PoliteDownloader(Downloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.idle: set[Request] = set()
-        self._runtime = Runtime.of(crawler)
+        self._runtime = Runtime.of(crawler) if config.is_enabled(crawler.settings) else None
         self._download_request = self.handlers.download_request_async
         self.handlers.download_request_async = self._depart  # type: ignore[method-assign]
 
     def fetch(self, request: Request, *args: Any) -> Deferred[Any]:
         """Download a request; afterwards its turn and place are free whatever became of it."""
-        if self._runtime.robots.is_robots(request):
+        runtime = self._runtime
+        if runtime is not None and runtime.robots.is_robots(request):
             self.idle.add(request)
         done: Deferred[Any] = super().fetch(request, *args)
-        return done.addBoth(self._left, request)
+        return done if runtime is None else done.addBoth(self._left, request, runtime)
 
     def needs_backout(self) -> bool:
         """Return whether all places are taken by requests that do not wait."""
@@ -44,11 +48,14 @@ class PoliteDownloader(Downloader):
 
     async def _depart(self, request: Request) -> Response:
         """Hand a request to the network: what it waited in its download slot is no fetch."""
+        download = self._download_request(request)
+        if self._runtime is None:
+            return await download
         self._runtime.leases.begin(request, self._runtime.clock())
-        return await self._download_request(request)
+        return await handlers.in_time(self.crawler, download, request)
 
-    def _left(self, result: Any, request: Request) -> Any:
+    def _left(self, result: Any, request: Request, runtime: Runtime) -> Any:
         self.idle.discard(request)
-        self._runtime.turns.done(request)
+        runtime.turns.done(request)
         # A request in the place of ours would wait for the very verdict that waits for it.
-        return checked(request, result) if self._runtime.robots.is_robots(request) else result
+        return checked(request, result) if runtime.robots.is_robots(request) else result

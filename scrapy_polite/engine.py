@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
+    from scrapy.pqueues import ScrapyPriorityQueue
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -101,6 +102,16 @@ def flush_seen(crawler: Crawler) -> None:
         file.flush()
 
 
+def refresh_priority(queue: ScrapyPriorityQueue) -> None:
+    """Have a queue know its best priority; after the last request of one is out, it may not.
+
+    While it has start requests Scrapy's `pop` leaves ``curprio`` as it was, and `peek` then fails.
+    Private: ``ScrapyPriorityQueue._update_curprio``.
+    """
+    if queue.curprio not in queue.queues:
+        queue._update_curprio()
+
+
 def on_closing(crawler: Crawler, call: Callable[[], None]) -> None:
     """Call back as soon as the spider begins to close; no signal tells before it is over.
 
@@ -117,6 +128,15 @@ def on_closing(crawler: Crawler, call: Callable[[], None]) -> None:
         await close()
 
     slot.close = closing
+
+
+def is_closed(crawler: Crawler) -> bool:
+    """Return whether the spider is closed; what the engine is asked for now fails for that reason.
+
+    Private: ``ExecutionEngine._slot``.
+    """
+    engine = _engine(crawler)
+    return engine is None or engine._slot is None
 
 
 def is_idle_but_for_scheduler(crawler: Crawler) -> bool:
@@ -172,22 +192,33 @@ def slot_of(crawler: Crawler, request: Request) -> Slot | None:
     return engine.downloader.slots.get(key) if key is not None and engine else None
 
 
-def forbid_repeats(crawler: Crawler) -> None:
-    """Switch off the connection pool's own repeat of a request on a dropped kept-alive connection.
+def handler_of(crawler: Crawler, scheme: str) -> tuple[Any, str | None]:
+    """Return the download handler of a scheme, or None and why there is none.
 
-    The server would see a second hit without any wait.  Scrapy's retry goes through the clock.
-    Private: ``DownloadHandlers._get_handler``, the handlers' ``_pool`` and ``_session``, and
-    ``aiohttp.ClientSession._retry_connection``.
+    The reason is in Scrapy's words, and None when the user wants no handler there.
+    Private: ``DownloadHandlers._get_handler``, ``_schemes`` and ``_notconfigured``.
     """
     engine = _engine(crawler)
     if engine is None:
-        return
-    for scheme in ("http", "https"):
-        handler = engine.downloader.handlers._get_handler(scheme)
-        pool: Any = getattr(handler, "_pool", None)
+        return None, None
+    handlers = engine.downloader.handlers
+    handler = handlers._get_handler(scheme)
+    wanted = handler is None and scheme in handlers._schemes
+    return handler, handlers._notconfigured.get(scheme) if wanted else None
+
+
+def forbid_repeats(handler: Any) -> None:
+    """Switch off a connection pool's own repeat of a request on a dropped kept-alive connection.
+
+    The server would see a second hit without any wait.  Scrapy's retry goes through the clock.
+    A handler that a user's own one keeps as an attribute counts too.
+    Private: the handlers' ``_pool`` and ``_session``, and aiohttp's ``_retry_connection``.
+    """
+    for part in (handler, *getattr(handler, "__dict__", {}).values()):
+        pool: Any = getattr(part, "_pool", None)
         if hasattr(pool, "retryAutomatically"):
             pool.retryAutomatically = False
-        session: Any = getattr(handler, "_session", None)  # of aiohttp
+        session: Any = getattr(part, "_session", None)  # of aiohttp
         if hasattr(session, "_retry_connection"):
             session._retry_connection = False
 

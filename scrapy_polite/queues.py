@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
-from scrapy_polite import engine
+from scrapy_polite import config, engine
 from scrapy_polite.runtime.lanes import is_lane
 from scrapy_polite.runtime.runtime import Runtime
 from scrapy_polite.spool.folders import folder_of, lanes_on_disk, remove_folder
@@ -73,9 +73,10 @@ class PolitePriorityQueue:
         startprios: dict[str, Iterable[int]] | None = None,
         *,
         start_queue_cls: type[QueueProtocol] | None = None,
-    ) -> PolitePriorityQueue:
-        """Make one as the scheduler does."""
-        return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+    ) -> PolitePriorityQueue | DownloaderAwarePriorityQueue:
+        """Make one as the scheduler does; Scrapy's own when the pack is switched off."""
+        made = cls if config.is_enabled(crawler.settings) else DownloaderAwarePriorityQueue
+        return made(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
 
     def push(self, request: Request) -> None:
         """Queue a request in its lane."""
@@ -103,6 +104,7 @@ class PolitePriorityQueue:
         """Take the next request of a lane out; None when it could not be read."""
         queue = self.lanes[lane]
         request = queue.pop()
+        engine.refresh_priority(queue)
         self._length -= 1
         if not queue:
             queue.close()
@@ -110,6 +112,13 @@ class PolitePriorityQueue:
             if self._key:
                 remove_folder(Path(queue.key))
         return request
+
+    def peek_lane(self, lane: str) -> Request | None:
+        """Return the next request of a lane; None when it, or the user's queue, cannot be read."""
+        try:
+            return self.lanes[lane].peek()
+        except Exception:  # not every queue can, and what is broken shows when it is popped
+            return None
 
     def priority_of(self, lane: str) -> int:
         """Return the best priority number in a lane; lower goes first."""

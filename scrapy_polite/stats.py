@@ -1,10 +1,10 @@
-"""The names of our stats, in one place; documented in the README and checked against it."""
+"""The names of our stats, in one place; documented in docs/settings.md and checked against it."""
 
 from __future__ import annotations
 
 GATE_TURNS = "polite/gate/turns"  # requests that got their host's turn
 GATE_UNUSED = "polite/gate/unused"  # turns given back without a fetch
-GATE_STOPPED = "polite/gate/stopped"  # requests that waited when the crawl stopped
+GATE_STOPPED = "polite/gate/stopped"  # requests sent away: a stop, or a parked host
 WAIT_REASON = "polite/wait/{reason}"  # waits by the part of the rule that decided
 WAIT_SECONDS = "polite/wait/seconds"  # seconds of waits that were set
 WAIT_CAPPED = "polite/wait/capped"  # waits that the ceiling cut
@@ -17,6 +17,7 @@ BACKOFF_PARKED = "polite/backoff/parked"  # hosts that were parked
 BACKOFF_PARKED_LEFT = "polite/backoff/parked_requests"  # requests of parked hosts left at the end
 TROUBLE = "polite/trouble/fetches"  # fetches that failed without being refused
 OUTAGES = "polite/outages"  # times that nobody answered, so that the fault was ours
+OUTAGE_PROBES = "polite/outages/probes"  # requests sent meanwhile, to see who answers
 ROBOTS_ACCESS = "polite/robots/access/{access}"  # robots.txt fetches by access result
 ROBOTS_HOPS = "polite/robots/hops"  # redirects followed
 ROBOTS_DROPPED = "polite/robots/dropped"  # requests dropped as RobotsUnreachable

@@ -103,6 +103,7 @@ def test_requirements(built: Built) -> None:
     plain = {line.partition(">")[0] for line in requirements if "extra ==" not in line}
     assert plain == NEEDED
     assert set(built.metadata.get_all("Provides-Extra", [])) == {
+        "company",
         "dev",
         "domain",
         "progress",

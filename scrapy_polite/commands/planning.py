@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from scrapy_polite import config
 from scrapy_polite.report.words import many, span
 from scrapy_polite.simulator import HostPlan, Plan, Simulation, simulate
-from scrapy_polite.simulator.result import PLACE, ROBOTS
+from scrapy_polite.simulator.result import PLACE, ROBOTS, ROBOTS_PLACE
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -27,6 +27,7 @@ _REASONS = {
     "backoff": "refusals of the host",
     ROBOTS: "robots.txt",
     PLACE: "a free place (CONCURRENT_REQUESTS)",
+    ROBOTS_PLACE: "a free place for robots.txt (POLITE_ROBOTS_CONCURRENCY)",
 }
 
 

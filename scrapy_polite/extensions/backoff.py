@@ -7,6 +7,7 @@ that is left to fetch is of parked hosts, it ends the run with the reason ``poli
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 HOP_WAIT_MAX = 60.0  # seconds; of a Retry-After on a redirect
+HOP_REST = 10.0  # times as long as it waited on another's word, a host does not wait on one again
+_RESTS_KEPT = 10_000  # hosts
 
 
 class PoliteBackoff:
@@ -37,6 +40,7 @@ class PoliteBackoff:
         self._crawler = crawler
         runtime = self._runtime = Runtime.of(crawler)
         self._statuses = runtime.config.backoff_statuses
+        self._deaf_until_at: OrderedDict[str, float] = OrderedDict()  # hosts, to others' words
         runtime.turns.subscribers.append(runtime.parking.turn_ended)
         crawler.signals.connect(self._answered, signals.response_downloaded)
         crawler.signals.connect(self._nothing_to_do, signals.scheduler_empty)
@@ -65,6 +69,9 @@ class PoliteBackoff:
     def _wait_before_hop(self, request: Request, response: Response) -> None:
         """Have the next hop wait as a redirect's Retry-After asks.
 
+        Its host waits whole, so others may ask that of it now and then only: who redirects to a
+        host again and again must not keep us from it.
+
         Source: RFC 9110 section 10.2.3.
         """
         asked, location = self._asked(response), response.headers.get("Location")
@@ -74,9 +81,23 @@ class PoliteBackoff:
             onward = urljoin(request.url, location.decode("latin-1"))
         except ValueError:  # no URL at all
             return
-        host = self._runtime.lanes.group(onward)
-        if host is not None:
-            self._runtime.turns.pump.push_back(host, min(asked, HOP_WAIT_MAX))
+        group = self._runtime.lanes.group
+        host = group(onward)
+        wait = min(asked, HOP_WAIT_MAX)
+        if host is None or (host != group(request.url) and not self._is_heard(host, wait)):
+            return
+        self._runtime.turns.pump.push_back(host, wait)
+
+    def _is_heard(self, host: str, wait: float) -> bool:
+        """Return whether a host waits on the word of another one."""
+        now, deaf = self._runtime.clock(), self._deaf_until_at
+        if now < deaf.get(host, 0.0):
+            return False
+        deaf[host] = now + (1.0 + HOP_REST) * wait
+        deaf.move_to_end(host)
+        if len(deaf) > _RESTS_KEPT:
+            deaf.popitem(last=False)
+        return True
 
     def _slow_down(self, request: Request, response: Response) -> None:
         def header(name: str) -> str:
@@ -98,9 +119,9 @@ class PoliteBackoff:
             engine.spawn(crawler.engine.close_spider_async(reason=reason))
 
     def _is_stuck(self) -> bool:
-        return self._runtime.parking.only_parked_left() and engine.is_idle_but_for_scheduler(
-            self._crawler
-        )
+        # What costs little first: this is asked at every wake, and parked hosts may be many.
+        idle = engine.is_idle_but_for_scheduler(self._crawler)
+        return idle and self._runtime.parking.only_parked_left()
 
     def _closed(self) -> None:
         parking = self._runtime.parking

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 BAR_INTERVAL = 1.0  # seconds
+FORGET_INTERVAL = 60.0  # seconds; where no line is wanted
 
 
 class PoliteProgress:
@@ -134,6 +135,8 @@ class PoliteProgress:
     def _opened(self) -> None:
         if self._interval > 0:
             self._every(self._interval, self._log)
+        else:
+            self._every(FORGET_INTERVAL, self._forget)
         if self._crawler.settings.get("LOG_FILE") and bar.is_possible():
             self._bar = bar.Bar()
             self._every(BAR_INTERVAL, self._draw)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import NotConfigured
+from scrapy.extensions.throttle import AutoThrottle
 
 from scrapy_polite import config, engine, stats
 from scrapy_polite.policy.host import Outcome
@@ -29,8 +29,6 @@ class PoliteThrottle:
     """Publishes each host's delay and counts the reasons of waits."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if not config.is_enabled(crawler.settings):
-            raise NotConfigured
         self._crawler = crawler
         self._debug = crawler.settings.getbool("AUTOTHROTTLE_DEBUG")
         runtime = Runtime.of(crawler)
@@ -38,9 +36,9 @@ class PoliteThrottle:
         runtime.turns.subscribers.append(self._turn_ended)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PoliteThrottle:
-        """Make one as Scrapy does."""
-        return cls(crawler)
+    def from_crawler(cls, crawler: Crawler) -> PoliteThrottle | AutoThrottle:
+        """Make one as Scrapy does; Scrapy's own, whose place it has, when the pack is off."""
+        return cls(crawler) if config.is_enabled(crawler.settings) else AutoThrottle(crawler)
 
     def _turn_ended(self, ended: TurnEnded) -> None:
         count, turn = self._crawler.stats.inc_value, ended.turn

@@ -26,6 +26,7 @@ from scrapy_polite.report.writer import FLUSH_INTERVAL, LogWriter
 from scrapy_polite.robots.parser import Rfc9309RobotParser
 from scrapy_polite.robots.problems import find_problems
 from scrapy_polite.runtime.runtime import Runtime
+from scrapy_polite.runtime.telling import shown
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -136,18 +137,19 @@ class PoliteTimeline:
         request, host, outcome = ended.request, ended.lease.host, ended.outcome.value
         agent, sender = self._sent(request)
         started, turn = ended.began_at, ended.turn
+        verdict = self._verdict(request)  # another one may be known by the flush
 
         def fetched() -> schema.Fetched:
             return schema.Fetched(
                 at=self._since(end_at),
                 host=host,
-                url=cut(request.url),
+                url=cut(shown(request.url)),
                 start_at=self._since(started),
                 what=self._what(request),
                 status=status,
                 outcome=outcome,
                 retry_after=asked,
-                verdict=self._verdict(request),
+                verdict=verdict,
                 user_agent=agent,
                 from_address=sender,
                 until_at=self._since(end_at + turn.wait),
@@ -190,7 +192,7 @@ class PoliteTimeline:
             reason = schema.DISALLOWED if str(exception).startswith(_FORBIDDEN) else None
         host = self._runtime.lanes.group(request.url)
         if reason and host and not self._runtime.robots.is_robots(request):
-            self._log.write(schema.Dropped(self._now(), host, cut(request.url), reason))
+            self._log.write(schema.Dropped(self._now(), host, cut(shown(request.url)), reason))
 
     # hosts and robots.txt
 

@@ -11,7 +11,7 @@ It counts demand and keeps instants; it holds no request, reads no clock and wai
 - A host that is ready at NEVER is parked: its demand is kept and nothing of it goes, not even what
   needs no turn.
 
-Every operation costs O(log hosts).
+Every operation costs O(log hosts + log origins of the host).
 
 Source: A. Heydon, M. Najork, "Mercator: A scalable, extensible Web crawler" (1999), section 3.2.
 """
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scrapy_polite.frontier.demand import NEVER, Host, Judge, Openness, Origin, Want
+from scrapy_polite.frontier.demand import NEVER, Host, Judge, Openness, Want
 from scrapy_polite.frontier.heap import HostHeap
 
 __all__ = ["NEVER", "Frontier", "Judge", "Openness", "Want"]
@@ -51,7 +51,7 @@ class Frontier:
     def push(self, key: str, origin: str, now: float, count: int = 1) -> None:
         """Pages of an origin were queued."""
         host = self._host(key, now)
-        entry = self._origin(host, origin)
+        entry = host.origin(origin)
         entry.queued += count
         if entry.queued == count:
             self._place(host, now)
@@ -81,7 +81,7 @@ class Frontier:
     def ask(self, key: str, origin: str, now: float) -> None:
         """Somebody waits for an origin's robots.txt; it is forgotten once none is needed."""
         host = self._host(key, now)
-        self._origin(host, origin).asked = True
+        host.origin(origin).asked = True
         self._rejudge(host, origin, now)
         self._place(host, now)
 
@@ -101,7 +101,7 @@ class Frontier:
         key = self.peek(want, now)
         if key is not None:
             host = self._hosts[key]
-            host.taken, host.entry = True, None
+            host.taken, host.entry = want, None
         return key
 
     def peek(self, want: Want, now: float) -> str | None:
@@ -119,7 +119,8 @@ class Frontier:
         host = self._hosts.get(key)
         if host is None:  # a turn that was not taken here
             return
-        host.taken = False
+        host.for_others = host.taken in (Want.HOP, Want.ROBOTS)
+        host.taken = None
         host.ready_at = max(host.ready_at, ready_at)
         self._place(host, now)
 
@@ -138,8 +139,7 @@ class Frontier:
 
     def open_origins(self, key: str) -> list[str]:
         """Return the origins of a host whose pages may go."""
-        origins = self._hosts[key].origins
-        return [name for name, entry in origins.items() if entry.openness is Openness.OPEN]
+        return list(self._hosts[key].opened)
 
     def free_origins(self) -> dict[str, str]:
         """Return the origins whose pages go without a turn, with their host keys."""
@@ -162,7 +162,7 @@ class Frontier:
     def overview(self) -> Iterator[tuple[str, float, bool, int]]:
         """Yield (host key, ready_at, taken, pages queued) of each host with demand."""
         for host in self._hosts.values():
-            yield host.key, host.ready_at, host.taken, self.queued(host.key)
+            yield host.key, host.ready_at, host.taken is not None, self.queued(host.key)
 
     # places
 
@@ -172,15 +172,9 @@ class Frontier:
             host = self._hosts[key] = Host(key, now)
         return host
 
-    def _origin(self, host: Host, name: str) -> Origin:
-        origin = host.origins.get(name)
-        if origin is None:
-            origin = host.origins[name] = Origin()
-        return origin
-
     def _rejudge(self, host: Host, name: str, now: float) -> None:
+        host.judged(name, *self._judge(name, now))
         origin = host.origins[name]
-        origin.openness, origin.until_at = self._judge(name, now)
         if origin.openness is not Openness.NEEDS_ROBOTS:
             origin.asked = False
         self._settle(host, name)
@@ -189,7 +183,7 @@ class Frontier:
         """Forget an origin without demand; keep the list of free ones right."""
         origin = host.origins[name]
         if not origin.queued and not origin.asked:
-            del host.origins[name]
+            host.forget(name)
         if origin.queued and origin.openness is Openness.FREE and host.ready_at < NEVER:
             self._free[name] = host.key
         else:
@@ -200,14 +194,22 @@ class Frontier:
         return host.want()
 
     def _review(self, host: Host, now: float) -> None:
-        """Judge again what no longer stands."""
-        lapsed = [name for name, origin in host.origins.items() if not origin.stands(now)]
-        for name in lapsed:
+        """Judge again what no longer stands.
+
+        That a robots.txt is needed changes as soon as somebody fetches it; the next one counts.
+        """
+        for name in host.lapsed(now):
             self._rejudge(host, name, now)
+        while (name := next(iter(host.needing), "")) and not self._needs(host, name, now):
+            pass
+
+    def _needs(self, host: Host, name: str, now: float) -> bool:
+        self._rejudge(host, name, now)
+        return name in host.needing
 
     def _place(self, host: Host, now: float) -> None:
         """Put a host where it belongs, unless it is taken."""
-        if host.taken:
+        if host.taken is not None:
             return
         host.entry = None
         self._review(host, now)

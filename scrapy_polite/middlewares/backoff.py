@@ -9,6 +9,7 @@ It sits where it sees a 429 or 503 before RetryMiddleware.  The host's block its
 - HttpCache, which sees the answer first, does not store it; one that it stored in an earlier run is
   not taken for an answer either, the page is asked for again.
 - A request that got no answer because of trouble of our own goes back too.
+- The dupe filter does not see what goes back; where it redirects to later, it does.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 _UNCACHED = "polite"  # value of the meta key dont_cache where it was set here
+_FILTERED = "polite_filtered"  # meta key of what the dupe filter is to see again once it is out
 _CUT = (StopDownload, DownloadCancelledError)  # a handler of the user's, or DOWNLOAD_MAXSIZE
 
 
@@ -49,6 +51,11 @@ class PoliteBackoffMiddleware:
     def from_crawler(cls, crawler: Crawler) -> PoliteBackoffMiddleware:
         """Make one as Scrapy does."""
         return cls(crawler)
+
+    def process_request(self, request: Request, spider: Any = None) -> None:
+        """Let the dupe filter see where a request that came back redirects to."""
+        if request.meta.pop(_FILTERED, False):
+            request.dont_filter = False
 
     def process_response(
         self, request: Request, response: Response, spider: Any = None
@@ -76,6 +83,8 @@ class PoliteBackoffMiddleware:
     def _again(self, request: Request, *, priority: int | None = None, **meta: object) -> Request:
         self._crawler.stats.inc_value(stats.BACKOFF_RETURNED)
         kept = {key: value for key, value in request.meta.items() if key != "cached_response"}
+        if not request.dont_filter:
+            kept[_FILTERED] = True
         again: Request = request.replace(
             dont_filter=True,
             priority=request.priority if priority is None else priority,

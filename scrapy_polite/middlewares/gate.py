@@ -14,6 +14,7 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_polite import config, engine
 from scrapy_polite.policy.origin import host_of
+from scrapy_polite.runtime import handlers
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class PoliteGateMiddleware:
             tell(request, exception)
 
     def _opened(self) -> None:
-        engine.forbid_repeats(self._crawler)
+        handlers.prepare(self._crawler)
 
     def _reached(self, request: Request) -> None:
         # While a fetch is under way the slot has the user's own delay only.  With the host's last

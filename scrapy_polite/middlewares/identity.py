@@ -1,18 +1,25 @@
-"""Every request says who asks and whom to contact: User-Agent and From."""
+"""Every request says who asks and whom to contact: User-Agent and From.
+
+A middleware that gives requests other names changes nothing, wherever it stands: ours are set again
+as a request leaves, and the first time that they were hidden a warning says so.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_polite import config
-from scrapy_polite.runtime.robots_fetch import strip_credentials
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 
 class PoliteIdentityMiddleware:
@@ -26,6 +33,9 @@ class PoliteIdentityMiddleware:
         if not config.is_enabled(crawler.settings):
             raise NotConfigured
         self._identity = Runtime.of(crawler).config.identity
+        self._user_agent = self._identity.user_agent.encode()
+        self._told = False
+        crawler.signals.connect(self._leaving, signals.request_reached_downloader)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteIdentityMiddleware:
@@ -34,7 +44,19 @@ class PoliteIdentityMiddleware:
 
     def process_request(self, request: Request, spider: Any = None) -> None:
         """Name the crawler in a request's headers."""
-        request.headers["User-Agent"] = self._identity.user_agent
+        request.headers["User-Agent"] = self._user_agent
         if self._identity.from_address:
             request.headers["From"] = self._identity.from_address
-        strip_credentials(request)
+
+    def _leaving(self, request: Request) -> None:
+        hidden = request.headers.get("User-Agent")
+        self.process_request(request)
+        if hidden == self._user_agent or self._told:
+            return
+        self._told = True
+        logger.warning(
+            "A downloader middleware set User-Agent to %r: it has no effect, %s is sent; "
+            "take that middleware out",
+            (hidden or b"").decode("latin-1"),
+            self._identity.user_agent,
+        )

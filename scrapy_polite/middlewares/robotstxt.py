@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import IgnoreRequest
 
 from scrapy_polite import config
 from scrapy_polite.runtime.runtime import Runtime
@@ -27,12 +27,15 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
     """Lets a request pass when its origin's robots.txt allows it."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if not config.is_enabled(crawler.settings):
-            raise NotConfigured
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is False
         runtime = Runtime.of(crawler)
         self._robots = runtime.robots
         self._product_token = runtime.config.identity.product_token
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> RobotsTxtMiddleware:  # type: ignore[override]
+        """Make one as Scrapy does; Scrapy's own, whose place it has, when the pack is off."""
+        return cls(crawler) if config.is_enabled(crawler.settings) else RobotsTxtMiddleware(crawler)
 
     async def process_request(self, request: Request, spider: Any = None) -> None:
         """Wait for the verdict of the request's origin.

@@ -47,13 +47,11 @@ class HostState:
         duration: the last measured fetch in seconds; None before the first.
         delay: the delay in force in seconds, before jitter; None before the first fetch.
         backoff: refusals and trouble.
-        floor_until_at: an instant before which somebody asked to leave the host alone.
     """
 
     duration: float | None = None
     delay: float | None = None
     backoff: Backoff = field(default_factory=Backoff)
-    floor_until_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def after_fetch(state: HostState, fetch: Fetch, rules: HostRules, random: float)
         trouble=memory.trouble,
     )
     wait, reason = jittered(rules.delay, delay.seconds, random), delay.reason
-    blocked = max(memory.until_at, state.floor_until_at) - fetch.ended_at
+    blocked = memory.until_at - fetch.ended_at
     if blocked > wait:
         wait, reason = blocked, BLOCKED
     kept = replace(state, duration=duration, delay=delay.seconds, backoff=memory)
@@ -148,8 +146,3 @@ def _remember(state: HostState, fetch: Fetch, rules: HostRules) -> Backoff:
         delay=in_force,
         lesson=lesson,
     )
-
-
-def not_before(state: HostState, until_at: float) -> HostState:
-    """Return the state of a host that somebody asked to leave alone until an instant."""
-    return replace(state, floor_until_at=max(state.floor_until_at, until_at))

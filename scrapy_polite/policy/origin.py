@@ -8,6 +8,7 @@ Rules:
 - IDNA is that of the standard library, because that is the one Scrapy puts into a request's URL.
 - `\\` separates like `/`; tabs and line ends inside a URL do not count (WHATWG URL, section 4.4).
 - What is no valid host is folded to lower case and kept: it fails to resolve, but under a clock.
+  Kept fit to print: what cannot be printed is escaped, what is longer than a name can be is cut.
 - Only http and https have origins. No function here raises for any string.
 """
 
@@ -17,7 +18,8 @@ import ipaddress
 import re
 import unicodedata
 from functools import lru_cache
-from urllib.parse import unquote
+from hashlib import sha256
+from urllib.parse import quote, unquote
 
 _AUTHORITY = re.compile(r"[\x00-\x20]*(https?):[/\\]{2}([^/\\?#]*)", re.IGNORECASE)
 # Tabs and line ends do not count; three more dots part labels (RFC 3490 section 3.1).
@@ -26,6 +28,10 @@ _DELIMITER = re.compile(r"[\x00-\x20%/?#@:\\\[\]]")
 _NUMERIC = re.compile(r"(?:0x[0-9a-f]+|[0-9]+)(?:\.(?:0x[0-9a-f]+|[0-9]+)){0,3}")
 _DEFAULT_PORT = {"http": "80", "https": "443"}
 _CACHE_SIZE = 16_384
+_LONGEST = 512  # characters; a name has 253 octets (RFC 1035 section 2.3.4)
+_PORT_MAX = 20  # characters
+_DIGEST = 16  # characters
+_UNUSUAL = re.compile(r"[^a-z0-9.-]")
 
 
 def origin_of(url: str) -> str | None:
@@ -82,15 +88,18 @@ def robots_url(origin: str) -> str:
 def _known(url: str) -> tuple[str, str] | None:
     """The host and the origin of a URL."""
     found = _AUTHORITY.match(url) or _AUTHORITY.match(url.translate(_TIDY))
-    return _resolve(found[1], found[2]) if found else None
+    if found is None:
+        return None
+    scheme, authority = found[1].lower(), found[2].translate(_TIDY).rpartition("@")[2]
+    resolve = _resolve if len(authority) <= _LONGEST else _resolve.__wrapped__
+    return resolve(scheme, authority)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _resolve(scheme: str, authority: str) -> tuple[str, str] | None:
     """The host and the origin of an authority, cached: a crawl asks for few hosts, often."""
-    scheme = scheme.lower()
-    name, port = _split_port(authority.translate(_TIDY).rpartition("@")[2])
-    host = _canonical_host(name)
+    name, port = _split_port(authority)
+    host = _fit(_canonical_host(name))
     if not host:
         return None
     shown = f"[{host}]" if ":" in host else host
@@ -104,16 +113,30 @@ def _split_port(authority: str) -> tuple[str, str]:
     if not colon or "]" in port:
         return authority, ""
     if port.isascii() and port.isdigit():
-        port = port.lstrip("0") or "0"
-    return name, port.lower()
+        return name, port.lstrip("0")[:_PORT_MAX] or "0"
+    return name, "".join(c if c.isprintable() else "-" for c in port.lower())[:_PORT_MAX]
 
 
 def _canonical_host(name: str) -> str:
     """The one spelling of a host, "" when nothing is left of it."""
-    host = _bare(_to_ascii(_percent_decoded(_bare(name))).lower())
+    host = _bare(_to_ascii(_bare(_percent_decoded(_bare(name)))).lower())
     if ":" in host:
         return _canonical_ipv6(host)
     return _canonical_ipv4(host) if _NUMERIC.fullmatch(host) else host
+
+
+def _fit(host: str) -> str:
+    """A host as it is, or what stands for one that is none, in one spelling too."""
+    if not host.isprintable():
+        host = "".join(c if c.isprintable() else _escaped(c) for c in host)
+    if len(host) <= _LONGEST:
+        return host
+    digest = sha256(host.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{_UNUSUAL.sub('-', host)[: _LONGEST - _DIGEST]}{digest}"
+
+
+def _escaped(char: str) -> str:
+    return quote(char, errors="replace").lower()
 
 
 def _bare(name: str) -> str:
@@ -130,6 +153,8 @@ def _to_ascii(name: str) -> str:
     """The name in punycode, or merely folded where IDNA has no form for it."""
     if name.isascii():
         return name
+    if len(name) > _LONGEST:
+        return name.casefold()
     try:
         folded = name.encode("idna").decode("ascii")
     except UnicodeError:

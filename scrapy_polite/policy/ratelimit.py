@@ -7,8 +7,8 @@ Three spellings are in use: ``RateLimit: "name";r=5;t=30`` (remaining, seconds t
 - What is left is spread over the time until the reset; of several limits the tightest counts.
 - When no more is said than the limit itself, ``RateLimit-Policy: "name";q=10;w=60`` (quota, seconds
   of the window), it is spread over its window.
-- What cannot be read says nothing, and neither does a reset or window that is more than an hour
-  long: a crawl is not spread over a day.
+- What cannot be read, or is too long, says nothing, and neither does a reset or window of more than
+  an hour: a crawl is not spread over a day.
 
 Source: draft-ietf-httpapi-ratelimit-headers, sections 3 and 4, and its earlier versions.
 """
@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable
 
 LONGEST = 3600.0  # seconds; of a reset or window that is heeded
+_READ = 1000  # characters of a header; who has more to say says nothing
 _FIRST_EPOCH = 1e9  # greater numbers are instants
 _ITEM = re.compile(r',(?=\s*")')  # a limit's name is quoted; the older spelling is one item
 _PART = re.compile(
@@ -46,12 +47,21 @@ def spacing(header: Callable[[str], str | None], now: float) -> float | None:
     >>> spacing({"RateLimit-Policy": '"burst";q=5;w=10, "day";q=1000;w=86400'}.get, 0.0)
     2.0
     """
+    header = _short(header)
     left = [_spread(*limit, now) for limit in (*_limits(header), *_single(header))]
     said = [wait for wait in left if wait is not None]
     if not said:
         policies = (_spread(*policy, now) for policy in _policies(header))
         said = [wait for wait in policies if wait is not None]
     return max(said, default=None)
+
+
+def _short(header: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    def short(name: str) -> str | None:
+        value = header(name)
+        return value if value is None or len(value) <= _READ else None
+
+    return short
 
 
 def _limits(header: Callable[[str], str | None]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ Rules:
 - An absolute time is measured against the response's own Date, so a wrong clock there does no harm;
   against our clock when Date is absent, unreadable or more than a day off.
 - Of several values, in several headers or in one list, the largest usable one counts.
+- Of hundreds of values, or of one as long as a page, the beginning is read.
 - Digits are ASCII digits. A number is cut to ten years: always finite, still longer than any run.
 
 Source: RFC 9110 section 10.2.3 (Retry-After), section 5.6.7 (dates), section 5.3 (lists).
@@ -26,6 +27,8 @@ _DATE_TRUST = 86_400.0  # how far a Date may be from our clock, in seconds
 _FIRST_EPOCH = 1e9  # smaller numbers are delays: as a delay this one would be 31 years
 _FIFTY_YEARS = 50 * 365.25 * 86_400.0
 _BLANKS = " \t\r\n"
+_READ = 20_000  # characters of a value
+_VALUES_READ = 5
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 # The weekday only repeats what the date says, and its comma is the one that separates no values.
@@ -69,13 +72,15 @@ def retry_after(
     True
     """
     reference = _server_clock(date, now)
-    waits = (_seconds(item, reference) for value in values for item in _items(_text(value)))
+    few = values[:_VALUES_READ]
+    waits = (_seconds(item, reference) for value in few for item in _items(_text(value)))
     usable = [wait for wait in waits if wait is not None and wait > 0]
     return min(max(usable), RETRY_AFTER_CAP) if usable else None
 
 
 def _text(value: str | bytes) -> str:
     # ISO-8859-1 never fails and no digit lies outside ASCII: junk stays junk.
+    value = value[:_READ]
     text = value.decode("latin-1") if isinstance(value, bytes) else value
     return _WEEKDAY.sub("", text)
 

@@ -25,7 +25,7 @@ MAX_HOPS = 5
 """How many redirects in a row are followed. Source: RFC 9309 section 2.3.1.2."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_USABLE_ORIGIN = re.compile(r"https?://[!-~]+")
+_USABLE_ORIGIN = re.compile(r"https?://(?:[!-$&-~]+|\[[!-~]+\](?::[0-9]+)?)")  # % in zones only
 _PATH = "%/:@!$&'()*+,;="  # what stays bare in a path (RFC 3986 section 3.3), and escapes there are
 _QUERY = _PATH + "?"
 

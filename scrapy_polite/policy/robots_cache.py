@@ -18,7 +18,10 @@ from scrapy_polite.policy.robots_access import Access
 
 RETRY_FIRST = 60.0  # seconds
 RETRY_MAX = 3600.0  # seconds
+VALIDATOR_MAX = 512  # characters; a longer ETag or Last-Modified is not kept
+_READ = 4000  # characters of a Cache-Control
 _SECONDS = re.compile(r"[0-9]+")
+_SENDABLE = re.compile(r"[!-~\x80-\xff](?:[ -~\x80-\xff]*[!-~\x80-\xff])?")
 
 
 class Standing(enum.Enum):
@@ -86,10 +89,19 @@ def answered(
         body if good else b"",
         answered_at=now,
         fresh_until_at=now + fresh_for,
-        etag=etag if good else None,
-        last_modified=last_modified if good else None,
+        etag=_validator(etag) if good else None,
+        last_modified=_validator(last_modified) if good else None,
         status=status,
     )
+
+
+def _validator(value: str | None) -> str | None:
+    """Return a validator that can be sent back, None for one that is none: it is kept and sent.
+
+    Source: RFC 9110 sections 5.5 (what a field may hold), 8.8.2 and 8.8.3.
+    """
+    fits = value is not None and len(value) <= VALIDATOR_MAX and _SENDABLE.fullmatch(value)
+    return value if fits else None
 
 
 def confirmed(record: RobotsRecord, *, now: float, fresh_for: float) -> RobotsRecord:
@@ -171,7 +183,7 @@ def fresh_for(cache_control: str | None, ages: Ages) -> float:
     >>> fresh_for(None, Ages()), fresh_for("no-store", Ages())
     (86400.0, 3600.0)
     """
-    said = _directives(cache_control or "")
+    said = _directives((cache_control or "")[:_READ])
     asked = ages.max_age
     if "no-cache" in said or "no-store" in said:
         asked = 0.0

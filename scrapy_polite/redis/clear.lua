@@ -11,7 +11,10 @@ if others > 0 then
     return others
 end
 for _, host in ipairs(redis.call('ZRANGE', queue .. ':due', 0, -1)) do
-    redis.call('DEL', queue .. ':of:' .. host)
+    for _, lane in ipairs(redis.call('HKEYS', queue .. ':lanes:' .. host)) do
+        redis.call('DEL', queue .. ':of:' .. host .. ' ' .. lane)
+    end
+    redis.call('DEL', queue .. ':lanes:' .. host)
 end
 for _, worker in ipairs(redis.call('ZRANGE', queue .. ':workers', 0, -1)) do
     redis.call('DEL', queue .. ':taken:' .. worker)

@@ -57,8 +57,11 @@ local found = {}
 local function look_at(host)
     local key = prefix .. host
     local due, state, held_by = look(key)
-    if host == '' then
-        local number, request = take(host)
+    local lane, until_at = next_lane(host)
+    if not lane then
+        redis.call('ZADD', hosts_due, text(until_at), host)
+    elseif host == '' then
+        local number, request = take(host, lane)
         found[#found + 1] = {number, host, '', '', request}
     elseif held_by then
         local held_for = now - redis.call('HGET', key, 'granted')
@@ -68,7 +71,7 @@ local function look_at(host)
         redis.call('ZADD', hosts_due, text(due), host)
     else
         redis.call('ZADD', hosts_due, text(now + LEASED_LEAST), host)
-        local number, request = take(host)
+        local number, request = take(host, lane)
         found[#found + 1] = {number, host, grant(key), state, request}
     end
 end

@@ -7,7 +7,8 @@ Rules:
 - A page whose origin has no verdict yet goes back, and its turn is used for the robots.txt; so a
   page holds no place while it waits, and of all workers one asks for the file.
 - While the server is not there nothing is popped, and what is pushed is kept here until it is.
-- There is work left until the last worker is done with the last request.
+- There is work left until the last worker is done with the last request, but what is left of
+  parked hosts keeps no worker: it is as idle as with an empty queue.
 - A RedisSpider takes seeds whenever there are free places, not only when it is idle.
 """
 
@@ -28,22 +29,22 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_polite import engine
 from scrapy_polite.frontier.hosts import Openness
-from scrapy_polite.redis.shelf import Shelf, Taken, make_impatient
+from scrapy_polite.redis.checks import check_database, store_of
+from scrapy_polite.redis.seeds import EVERY, Seeds
+from scrapy_polite.redis.shelf import Shelf, Taken
 from scrapy_polite.redis.supply import Supply
 from scrapy_polite.runtime.runtime import Runtime
-from scrapy_polite.state.protocol import Lease
-from scrapy_polite.state.redis import RedisStore
-
-with suppress(ImportError):  # of the extra `scrapy-redis`
-    from redis.exceptions import RedisError
+from scrapy_polite.state.protocol import Lease, StoreUnavailable
 
 if TYPE_CHECKING:
     from scrapy import Spider
 
+    from scrapy_polite.config import Config
+
 logger = logging.getLogger(__name__)
 _LOOK_EVERY = 5.0  # seconds between looks at a queue of which nobody says that there is something
-_SEEDS_EVERY = 1.0  # seconds between looks for seeds, of which nobody says anything
-_HELD = 1.0  # seconds until a host that cannot be asked yet is looked at again
+_HELD = 1.0  # seconds until a lane that cannot go yet is looked at again
+_PARKED = 60.0  # seconds for which others can have a host that we ask no more
 
 
 class PoliteQueue:
@@ -63,21 +64,24 @@ class PoliteQueue:
         self._crawler = spider.crawler
         self._serializer = serializer or pickle
         runtime = Runtime.of(self._crawler)
-        store = _store_of(runtime)
+        store = store_of(runtime)
         self._turns, self._robots, self._lanes = runtime.turns, runtime.robots, runtime.lanes
         self._clock = runtime.clock
         key = key % {"spider": spider.name}
         self._shelf = Shelf(runtime.config.state or "", key, store)
-        _check_database(self._shelf, server)
-        self._has_seeds = hasattr(spider, "schedule_next_requests")  # as a RedisSpider has
-        if self._has_seeds:
-            make_impatient(getattr(spider, "server", None))
-        look_every = _SEEDS_EVERY if self._has_seeds else _LOOK_EVERY
+        check_database(self._shelf.server, server)
+        self.outbox = self._shelf.outbox
+        self._is_sending = False
+        self._seeds = Seeds(spider, self.__len__, self._clock)
+        look_every = EVERY if self._seeds else _LOOK_EVERY
         self._supply = Supply(self._crawler, self._shelf, store, look_every)
         self._ready: deque[Taken] = deque()
         self._is_closing = False
-        self._seeds_at = 0.0
+        self._is_stuck = False
+        self._longest = _longest_wait(runtime.config)
         runtime.pages.add_queue(self)
+        runtime.parking.queued = self._shelf.queued
+        runtime.parking.nothing_else = self._nothing_else
         self._turns.subscribers.append(
             lambda ended: self._shelf.turn_ended(ended.lease.host, ended.turn.wait)
         )
@@ -92,20 +96,27 @@ class PoliteQueue:
 
     def push(self, request: Request) -> None:
         """Queue a request at its host."""
-        host = self._lanes.lane_of(request).host
         octets = self._serializer.dumps(request.to_dict(spider=self._spider))
-        self._shelf.push(host, -request.priority, octets)
+        lane, mark = self._lanes.lane_of(request), self.outbox.mark_of(request)
+        is_full = self.outbox.put(lane, -request.priority, octets, mark)
         self._supply.left += 1
+        if is_full:
+            self._send()
+        elif not self._is_sending:
+            self._is_sending = True
+            call_later(0.0, self._send)
 
     def pop(self, timeout: float = 0) -> Request | None:
         """Return the next request with its turn, None while all hosts wait."""
-        if self._is_closing or not self._shelf.flush():
+        if self._is_closing:
             return None
+        if self._ready and self._turns.page_places() <= 0:  # an outage began
+            self._return_ready()
         while True:
             if not self._ready:
                 self._ready.extend(self._supply.take(self._turns.page_places()))
             if not self._ready:
-                self._look_for_seeds()
+                self._seeds.look()
                 return None
             request = self._hand_out(self._ready.popleft())
             if request is not None:
@@ -113,6 +124,7 @@ class PoliteQueue:
 
     def clear(self) -> None:
         """Drop all requests, unless other workers are at it."""
+        self._send()
         others = self._shelf.clear()
         if others:
             logger.info("%d other workers are at it: the queue stays", others)
@@ -126,9 +138,17 @@ class PoliteQueue:
     def pop_lane(self, lane: str) -> Request | None:
         """Return None."""
 
+    def peek_lane(self, lane: str) -> Request | None:
+        """Return None."""
+
     def priority_of(self, lane: str) -> int:
         """Return 0."""
         return 0
+
+    def _send(self) -> None:
+        self._is_sending = False
+        with suppress(StoreUnavailable):  # then with the next question
+            self.outbox.send()
 
     # handing out
 
@@ -146,11 +166,13 @@ class PoliteQueue:
         """Give a request its turn, or use the turn otherwise."""
         lane, now = self._lanes.lane_of(request).key, self._clock()
         if lease.host in self._turns.parked:
-            return self._put_back(taken, lease, self._turns.parked[lease.host])
+            again_at = max(self._turns.parked[lease.host], now + _PARKED)
+            return self._put_back(taken, lease, again_at)
         openness, until_at = Openness.OPEN, now
         if not self._lanes.needs_no_verdict(lane):
             openness, until_at = self._robots.verdicts.judge(lane, now)
         if openness is Openness.OPEN:
+            self._turns.spend_probe()
             self._turns.lend(request, lease)
         elif openness is Openness.FREE:
             self._turns.pump.give_back(lease)
@@ -158,7 +180,8 @@ class PoliteQueue:
             return self._put_back(taken, lease, min(until_at, now + _HELD))
         else:
             self._shelf.put_back([taken])
-            self._robots.files.on_turn(lane, lease)
+            self._turns.spend_probe()
+            self._robots.files.on_turn(lane, lease, request)
             return False
         return True
 
@@ -166,24 +189,6 @@ class PoliteQueue:
         self._shelf.put_back([taken], max(until_at - self._clock(), 0.0))
         self._turns.pump.give_back(lease)
         return False
-
-    # seeds
-
-    def _look_for_seeds(self) -> None:
-        if self._has_seeds and self._clock() >= self._seeds_at:
-            self._seeds_at = self._clock() + _SEEDS_EVERY
-            call_later(0.0, self._take_seeds)
-
-    def _take_seeds(self) -> None:
-        if self._is_closing:
-            return
-        before = len(self)
-        try:
-            self._spider.schedule_next_requests()  # type: ignore[attr-defined]
-        except (RedisError, OSError) as error:
-            logger.debug("No seeds: %s", error)
-        if len(self) > before:
-            self._seeds_at = 0.0  # there may be more
 
     # the life of the crawl
 
@@ -195,9 +200,25 @@ class PoliteQueue:
         if self._supply.is_failing:
             raise DontCloseSpider("There may be more requests on the queue's server")
 
+    def _nothing_else(self) -> bool:
+        """Return whether all that is left is of parked hosts, also of those that others parked."""
+        left = self._shelf.only_parked(self._longest, self._turns.parked)
+        if left is not None and not self._is_stuck:
+            logger.warning(
+                "Only parked hosts are left: %d, with %d requests that stay queued; the first may "
+                "be asked again in %.0f s",
+                *left,
+            )
+        self._is_stuck = left is not None
+        return self._is_stuck
+
     def _stop(self) -> None:
         self._is_closing = True
         self._supply.stop()
+        self._seeds.stop()
+        self._return_ready()
+
+    def _return_ready(self) -> None:
         ready, self._ready = list(self._ready), deque()
         for taken in ready:
             if taken.lease is not None:
@@ -206,28 +227,12 @@ class PoliteQueue:
             self._shelf.put_back(ready)
 
     def _closed(self) -> None:
-        self._shelf.flush()
+        self._send()
         self._shelf.leave()
 
 
-def _store_of(runtime: Runtime) -> RedisStore:
-    store = runtime.store
-    if not isinstance(store, RedisStore):
-        raise ValueError(
-            "SCHEDULER_QUEUE_CLASS is scrapy_polite.redis.PoliteQueue, which needs the turns of "
-            "hosts beside the queue: set POLITE_STATE to what REDIS_URL is."
-        )
-    if runtime.config.group_by == "ip":
-        raise ValueError(
-            "POLITE_GROUP_BY is 'ip', which scrapy_polite.redis.PoliteQueue cannot do: "
-            "write 'host' or 'domain'."
-        )
-    return store
-
-
-def _check_database(shelf: Shelf, server: Any) -> None:
-    if not shelf.is_on(server):
-        raise ValueError(
-            "REDIS_URL and POLITE_STATE are not the same Redis database: "
-            "the queue and the turns of its hosts have to be in one."
-        )
+def _longest_wait(config: Config) -> float:
+    """Return the longest that a host can wait which is not parked, in seconds."""
+    delay, backoff = config.rules.delay, config.rules.backoff
+    longest = max(delay.floor, delay.ceiling, config.crawl_delay_max, backoff.maximum)
+    return max((1.0 + delay.jitter) * longest, backoff.retry_after_max)

@@ -5,33 +5,22 @@ Rules:
 - Requests are taken together with their hosts' turns, in one step, in the epoch of the store.
 - A request that was taken is remembered until it is done with.  When its worker was not heard of
   for a ttl it is put back; so is one whose worker never heard that he has it.
-- What could not be told is told with the next question.
-- Here the server is asked without waiting for other things meanwhile, as scrapy-redis does; so
-  the time for an answer is short.
+- What could not be told is told with the next question; what came of a request is queued before
+  the request is done with.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from scrapy_polite.redis.outbox import Outbox
+from scrapy_polite.redis.server import TIMEOUT, Server, bare, whole
 from scrapy_polite.state import packing
 from scrapy_polite.state.protocol import Lease, StoreUnavailable
 from scrapy_polite.state.redis import RedisStore
-from scrapy_polite.state.redis.client import Script, source
 from scrapy_polite.state.redis.wire import Argument
-
-with suppress(ImportError):  # of the extra `redis`
-    from redis import Redis
-    from redis.backoff import NoBackoff
-    from redis.exceptions import NoScriptError, RedisError
-    from redis.retry import Retry
-
-TIMEOUT = 2.0  # seconds for an answer
 
 
 class Taken(NamedTuple):
@@ -63,26 +52,16 @@ class Answer(NamedTuple):
     taken: list[Taken]
 
 
-def make_impatient(server: Any) -> None:
-    """Have a client of scrapy-redis, if any, not repeat questions: it sleeps in between."""
-    if server is not None:
-        server.set_retry(Retry(NoBackoff(), 0))
+class Parked(NamedTuple):
+    """What is left when nothing else is: hosts that are left alone for long, and their requests.
 
+    Args:
+        wait: seconds until the first of them is due.
+    """
 
-@cache
-def _bare(name: str) -> Script:
-    """Return a script that needs no epoch."""
-    return Script(_source(name))
-
-
-@cache
-def _whole(name: str) -> Script:
-    """Return a script that runs in an epoch."""
-    return Script(source("prelude") + _source("shelf") + _source(name))
-
-
-def _source(name: str) -> str:
-    return files(__package__).joinpath(f"{name}.lua").read_text(encoding="utf-8")
+    hosts: int
+    requests: int
+    wait: float
 
 
 class Shelf:
@@ -95,18 +74,11 @@ class Shelf:
     """
 
     def __init__(self, url: str, key: str, store: RedisStore, *, timeout: float = TIMEOUT) -> None:
-        self._redis = Redis.from_url(
-            url,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
-            retry=Retry(NoBackoff(), 0),
-        )
-        self._key = key
-        self._store = store
         self._session = store.session
+        self.server = Server(url, self._session.client.name, timeout)
+        self._key = key
         self._wire = store.session.wire
-        self.channel = f"{key}:wake"
-        self._unsent: deque[tuple[str, float, bytes]] = deque()
+        self.outbox = Outbox(self.server, key)
         self._mine: set[str] = set()  # numbers of the requests that we have
         self._done: set[str] = set()
         self._due: dict[str, float] = {}  # hosts whose turn has ended, by when they are due
@@ -114,30 +86,7 @@ class Shelf:
 
     def __len__(self) -> int:
         """Return how many requests no worker is done with."""
-        return int(self._redis.get(f"{self._key}:left") or 0)
-
-    def is_on(self, server: Any) -> bool:
-        """Return whether a client of scrapy-redis is for the same database."""
-        databases = [
-            (client.info("server")["run_id"], client.connection_pool.connection_kwargs.get("db", 0))
-            for client in (server, self._redis)
-        ]
-        return databases[0] == databases[1]
-
-    def push(self, host: str, score: float, request: bytes) -> None:
-        """Queue a request, now or as soon as the server is there; lower scores go first."""
-        self._unsent.append((host, score, request))
-        self.flush()
-
-    def flush(self) -> bool:
-        """Queue what could not be queued; return whether nothing is left to be."""
-        try:
-            while self._unsent:
-                self._run(_bare("push"), [self._key], [*self._unsent[0], self.channel])
-                self._unsent.popleft()
-        except (RedisError, OSError):
-            return False
-        return True
+        return int(self.server.run(bare("left"), [self._key], []))
 
     def turn_ended(self, host: str, wait: float) -> None:
         """A host's turn has ended; it is due in so many seconds."""
@@ -160,17 +109,18 @@ class Shelf:
         epoch = self._session.epochs.current
         if epoch is None:
             return None
+        self.outbox.send()
         due, done, asked_at = self._due, self._done, self._wire.clock()
         self._due, self._done = {}, set()
         args = self._take_args(limit, due, done)
         try:
-            reply = self._run(
-                _whole("pop"), [self._wire.epoch_key, self._key], [*self._wire.common(epoch), *args]
+            reply = self.server.run(
+                whole("pop"), [self._wire.epoch_key, self._key], [*self._wire.common(epoch), *args]
             )
-        except (RedisError, OSError) as error:
+        except StoreUnavailable:
             self._missed = True
             self._due, self._done = due | self._due, done | self._done
-            raise StoreUnavailable(f"{self._session.client.name}: {error}") from error
+            raise
         if reply[0] != b"ok":
             self._due, self._done = due | self._due, done | self._done
             self._session.epochs.left(epoch)
@@ -186,29 +136,48 @@ class Shelf:
         """Put requests back, now or as soon as the server is there.
 
         Args:
-            seconds: until their hosts may be looked at.
+            seconds: for which their lanes are held; other lanes of their hosts are not.
         """
         self._mine.difference_update(item.number for item in taken)
         args = [arg for item in taken for arg in (item.number, seconds)]
         common = self._wire.common(self._session.epochs.current or "")
         try:
-            self._run(_whole("put_back"), [self._wire.epoch_key, self._key], [*common, *args])
-        except (RedisError, OSError):
+            keys = [self._wire.epoch_key, self._key]
+            self.server.run(whole("put_back"), keys, [*common, *args])
+        except StoreUnavailable:
             self._missed = True
+
+    def queued(self, host: str) -> int:
+        """Return how many requests of a host are queued; 0 while the server is not there."""
+        with suppress(StoreUnavailable):
+            return int(self.server.run(bare("queued"), [self._key], [host]))
+        return 0
+
+    def only_parked(self, long: float, parked: Iterable[str]) -> Parked | None:
+        """Return what is left when that is only parked hosts' requests; None when there is more.
+
+        Args:
+            long: seconds; a host that is left alone for longer is parked.
+            parked: hosts that this worker asks no more, however long they are left alone.
+        """
+        with suppress(StoreUnavailable):
+            found = self.server.run(bare("parked"), [self._key], [long, *parked])
+            if found:
+                hosts, requests, wait = found
+                return Parked(int(hosts), int(requests), float(wait))
+        return None
 
     def leave(self) -> None:
         """All requests that we have are done with, and we go."""
-        try:
-            self._run(_bare("leave"), [self._key], [self._wire.holder])
-        except (RedisError, OSError):
-            pass  # they are put back when we were not heard of for a ttl
-        finally:
-            self._redis.close()
+        # Else they are put back when we were not heard of for a ttl.
+        with suppress(StoreUnavailable):
+            self.server.run(bare("leave"), [self._key], [self._wire.holder])
+        self.server.close()
 
     def clear(self) -> int:
         """Drop all requests, unless others are at it; return how many others are."""
         args = [self._wire.holder, self._wire.terms.ttl]
-        return int(self._run(_bare("clear"), [self._key], args))
+        return int(self.server.run(bare("clear"), [self._key], args))
 
     def _take_args(self, limit: int, due: dict[str, float], done: set[str]) -> list[Argument]:
         now = self._wire.clock()
@@ -233,10 +202,3 @@ class Shelf:
             self._session.hold(lease, asked_at)
         self._mine.add(number.decode())
         return Taken(number.decode(), name, lease, request)
-
-    def _run(self, script: Script, keys: Sequence[str], args: Sequence[Any]) -> Any:
-        try:
-            return self._redis.evalsha(script.sha, len(keys), *keys, *args)
-        except NoScriptError:
-            self._redis.script_load(script.text)
-            return self._redis.evalsha(script.sha, len(keys), *keys, *args)

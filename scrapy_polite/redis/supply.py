@@ -56,7 +56,7 @@ class Supply:
         """Show that we are alive, and listen, from now on."""
         session = self._store.session
         self._heart.start(session.wire.terms.heartbeat, now=False)
-        session.listen(self._shelf.channel, lambda: engine.wake(self._crawler))
+        session.listen(self._shelf.outbox.channel, lambda: engine.wake(self._crawler))
 
     def stop(self) -> None:
         """Wake nobody any more."""

@@ -13,6 +13,10 @@ Patterns are indexed by the octets before their first `*`: one binary search fin
 these prefixes that a URL has, and links lead on to the shorter ones. The pieces of a pattern with
 `*` are each looked for once, leftmost first, which never has to be taken back.
 
+A verdict has its price.  Patterns with `*` that may match are tried one by one, and each reads the
+URL: tens of thousands of them and a long URL would take a second.  When patterns x octets would
+come to more than `READ_MAX`, nothing is allowed: who writes such a file has nothing read.
+
 Source: RFC 9309 sections 2.2.2 and 2.2.3.
 """
 
@@ -26,15 +30,21 @@ from typing import NamedTuple
 from scrapy_polite.robots.escapes import canonical_path, canonical_query, is_plain
 from scrapy_polite.robots.groups import Rule
 
+READ_MAX = 10_000_000  # octets that a verdict may read; less than 0.1 s
+_A_CALL = 50  # octets that are read in the time of trying a pattern
 _LINES = 1 << 20  # more than a file can have
 
 
 class Match(NamedTuple):
-    """The rule that decides about a URL, and how many octets its pattern has."""
+    """The rule that decides about a URL, and how many octets its pattern has; see `TOO_MUCH`."""
 
     line: int
     allow: bool
     octets: int
+
+
+TOO_MUCH = Match(0, False, 0)
+"""The match when no rule decides, because finding the one that does would take too long."""
 
 
 class _Pattern(NamedTuple):
@@ -87,7 +97,7 @@ class RuleSet:
         >>> rules.find(["/a/b"]), rules.find(["/a/c"]), rules.find(["/c"])
         (Match(line=3, allow=True, octets=4), Match(line=2, allow=False, octets=2), None)
         """
-        best = 0
+        best, tries = 0, READ_MAX // (len(spellings[0]) + _A_CALL)
         for index in self._prefixes_of(spellings[0]):
             key, signed_line = self._keys[index], self._plain[index]
             if signed_line:
@@ -97,6 +107,9 @@ class RuleSet:
             for pattern in self._wild.get(key, ()):
                 if pattern.rank < best:
                     break
+                tries -= 1
+                if tries < 0:
+                    return TOO_MUCH
                 if pattern.matches(spellings, len(key)):
                     best = pattern.rank
                     break
@@ -131,7 +144,9 @@ def _compile(rule: Rule, plain: dict[str, int], wild: dict[str, list[_Pattern]])
     key = pieces[0]
     if len(pieces) > 1 or anchored:
         rank = _rank(sum(map(len, pieces)) + len(pieces) - 1 + anchored, signed_line)
-        wild.setdefault(key, []).append(_Pattern(rank, tuple(pieces[1:]), anchored, two_ways))
+        # Between two `*` that stand side by side there is nothing to look for.
+        rest = (*filter(None, pieces[1:-1]), *pieces[1:][-1:])
+        wild.setdefault(key, []).append(_Pattern(rank, rest, anchored, two_ways))
     elif key not in plain or plain[key] < 0 < signed_line:
         plain[key] = signed_line
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from scrapy_polite.robots.escapes import spellings
 from scrapy_polite.robots.groups import Group, select
 from scrapy_polite.robots.lines import RobotsFile, printable
-from scrapy_polite.robots.matcher import RuleSet
+from scrapy_polite.robots.matcher import TOO_MUCH, RuleSet
 
 ROBOTS_PATH = "/robots.txt"
 
@@ -31,6 +31,7 @@ class Reason(enum.Enum):
     NO_MATCH = "no rule of the group matches"
     NO_GROUP = "no group applies"
     ROBOTS_TXT = "/robots.txt itself is always allowed"
+    TOO_MUCH = "its rules for this URL take too long to follow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class Verdict:
     def __str__(self) -> str:
         verdict = "allowed" if self.allowed else "disallowed"
         if self.reason is Reason.RULE:
+            octets = "octet" if self.octets == 1 else "octets"
             return (
-                f'{verdict} by line {self.line}, "{self.rule}" ({self.octets} octets),'
+                f'{verdict} by line {self.line}, "{self.rule}" ({self.octets} {octets}),'
                 f" in the group for {self.group} (line {self.group_line})"
             )
         if self.reason is Reason.NO_MATCH:
@@ -111,6 +113,8 @@ class RobotsRules:
         match = rules.find(target)
         if match is None:
             return Verdict(True, Reason.NO_MATCH, token, group.name, group.named_at[0])
+        if match is TOO_MUCH:
+            return Verdict(False, Reason.TOO_MUCH, token, group.name, group.named_at[0])
         named_at = group.named_at[bisect(group.named_at, match.line) - 1]
         line, allow, octets = match
         rule = printable(self.file.lines()[line - 1].partition("#")[0].strip())

@@ -4,7 +4,8 @@
 put back, and one line says so.
 
 A failed request waits, without turn or place, until it is known whose fault it was (`is_ours`), and
-if it was ours, until that is over.  So an outage spends no retry, and each probe is another request
+if it was ours, until that is over; but the one that waits for longest goes back with each probe, or
+none would be left to probe with.  So an outage spends no retry, and each probe is another request
 than the last one.  When nobody has answered for an hour, the run ends with the reason
 ``polite_outage``: what is queued stays queued.
 """
@@ -23,6 +24,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_polite import engine, stats
 from scrapy_polite.policy.outage import DOUBT, OutageWatch
+from scrapy_polite.runtime.telling import one_line
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -53,6 +55,7 @@ class Outage:
         self._probe_timer: CallLaterResult | None = None
         self._stopping = False
         crawler.signals.connect(self._headers_received, signals.headers_received)
+        crawler.signals.connect(self._sent, signals.request_reached_downloader)
 
     @property
     def is_on(self) -> bool:
@@ -63,8 +66,8 @@ class Outage:
         """Wait until it is known whose fault it was that a request got no answer.
 
         Returns:
-            True when it was ours, and the outage is over; False when it was the host's, or when the
-            request did not go out at all.
+            True when it was ours, so that the request goes back to its queue; False when it was the
+            host's, or when the request did not go out at all.
         """
         verdict = self._verdicts.pop(request, None)
         if verdict is None:
@@ -114,6 +117,10 @@ class Outage:
         self._decide(ours=True)
         self._stop_probing()
 
+    def _sent(self, request: Request) -> None:
+        if self.is_on and self._turns.leases.get(request) is not None:
+            self._crawler.stats.inc_value(stats.OUTAGE_PROBES)
+
     def _headers_received(self, request: Request) -> None:
         held = self._turns.leases.get(request)
         if held is not None:
@@ -136,7 +143,7 @@ class Outage:
         logger.warning(
             "No answer from %s, one after the other: the fault seems to be ours (line, resolver, "
             "proxy). Nothing goes out but a probe now and then; no host is blamed, no retry spent",
-            ", ".join(sorted(self._watch.streak)),
+            one_line(", ".join(sorted(self._watch.streak))),
         )
         self._stop_doubting()
         self._turns.freeze()
@@ -169,6 +176,8 @@ class Outage:
         # The next one is due even if this one comes to nothing, for lack of a host that is ready.
         self._watch.probed(now)
         self._probe_later()
+        if self._doubts:
+            self._doubts.pop(0).callback(True)
         self._turns.probe()
 
     def _stop_probing(self) -> None:

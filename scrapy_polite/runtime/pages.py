@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         def pop_lane(self, lane: str) -> Request | None:
             """Take the next request of a lane out; None when it could not be read."""
 
+        def peek_lane(self, lane: str) -> Request | None:
+            """Return the next request of a lane; None when it, or the queue, cannot be read."""
+
         def priority_of(self, lane: str) -> int:
             """Return the best priority number in a lane; lower goes first."""
 
@@ -116,6 +119,11 @@ class Pages:
             return None
         best, lane = self._best_lane(host)
         return lane if best is queue else None
+
+    def next_of(self, lane: str) -> Request | None:
+        """Return a page of a lane that may be the next one; None when there is none to be seen."""
+        seen = (queue.peek_lane(lane) for queue in self.queues if lane in queue.lanes)
+        return next((page for page in seen if page is not None), None)
 
     def _free_lane(self, queue: LaneQueue) -> tuple[str, str] | None:
         free = self._frontier.free_origins()

@@ -12,11 +12,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_polite import engine, signals, stats
 from scrapy_polite.policy.host import Outcome
 from scrapy_polite.runtime.lanes import ROBOTS_META
+from scrapy_polite.runtime.telling import one_line, shown
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 REASON = "polite_parked"  # of the run's end
-_LONGEST = 200  # characters of a reason
+_LISTED = 100  # hosts
+_FAR = 3e9  # seconds; nobody cares what is later
 
 
 class Parking:
@@ -51,6 +54,9 @@ class Parking:
         self._limit = limit
         self._clock = clock
         turns.pump.denied = self._denied
+        # A queue that keeps its requests elsewhere has answers of its own.
+        self.queued: Callable[[str], int] = turns.frontier.queued
+        self.nothing_else: Callable[[], bool] = self._nothing_else
 
     @property
     def parked(self) -> dict[str, float]:
@@ -74,23 +80,28 @@ class Parking:
         for lease in [lease for lease in self._turns.granted if lease.host == host]:
             self._turns.granted.remove(lease)
             self._turns.pump.give_back(lease)
-        self._block(host, seconds, _one_line(reason), None, park=seconds > self._limit)
+        self._block(host, seconds, one_line(reason), None, park=seconds > self._limit)
 
     def left(self) -> int:
         """Return how many requests of parked hosts are queued."""
-        return sum(map(self._turns.frontier.queued, self.parked))
+        return sum(map(self.queued, self.parked))
 
     def only_parked_left(self) -> bool:
         """Return whether all that is queued is of parked hosts."""
-        return bool(self.parked) and sum(map(len, self._pages.queues)) == self.left()
+        return self.nothing_else()
 
     def table(self) -> str:
         """Return a table of parked hosts, until when, and how many requests are left."""
         lines = [f"{'host':<40} {'not before':<20} {'requests left':>13}"]
-        for host, until_at in self.parked.items():
-            until = _shown(until_at - self._clock())
-            lines.append(f"{host:<40} {until:<20} {self._turns.frontier.queued(host):>13}")
+        for host, until_at in islice(self.parked.items(), _LISTED):
+            until, name = _shown(until_at - self._clock()), one_line(host)
+            lines.append(f"{name:<40} {until:<20} {self.queued(host):>13}")
+        if len(self.parked) > _LISTED:
+            lines.append(f"... and {len(self.parked) - _LISTED:,} more")
         return "\n".join(lines)
+
+    def _nothing_else(self) -> bool:
+        return bool(self.parked) and sum(map(len, self._pages.queues)) == self.left()
 
     def _denied(self, host: str, seconds: float) -> None:
         """The store remembers a wait that is too long for one run."""
@@ -107,7 +118,7 @@ class Parking:
         if park or host in self.parked:
             self._park(host, seconds, reason)
             return
-        held = self._turns.frontier.queued(host)
+        held = self.queued(host)
         logger.info(
             "%s is left alone for %.0f s: %s (requests waiting: %d)", host, seconds, reason, held
         )
@@ -138,19 +149,10 @@ class Parking:
 def _refusal(ended: TurnEnded) -> str:
     status = ended.response.status if ended.response is not None else "a refusal"
     what = "robots.txt, " if ROBOTS_META in ended.request.meta else ""
-    return _one_line(f"{status} for {what}{ended.request.url}")
-
-
-def _one_line(text: str) -> str:
-    r"""Return text fit for a line of the log: printable, and not too long.
-
-    >>> _one_line("captcha\n[scrapy] INFO: \x1b[2Jfine")
-    'captcha [scrapy] INFO: [2Jfine'
-    """
-    line = "".join(char for char in " ".join(text.split()) if char.isprintable())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+    return one_line(f"{status} for {what}{shown(ended.request.url)}")
 
 
 def _shown(seconds: float) -> str:
     """Return the local time so many seconds from now."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
+    at = time.localtime(time.time() + min(seconds, _FAR))
+    return time.strftime("%Y-%m-%d %H:%M:%S", at)

@@ -20,6 +20,7 @@ from scrapy_polite.state.protocol import Acquired, Lease, PolitenessStore, Store
 
 logger = logging.getLogger(__name__)
 STORE_RETRY = 1.0  # seconds between attempts while the store does not answer
+TROUBLE_RETRY = 60.0  # seconds until a host's next turn after one that could not be used
 _NOBODY = 0  # the token of a lease that never was: it may only push a turn back
 
 
@@ -122,9 +123,17 @@ class Pump:
             self.frontier.put_back(host, now + wait, now)
             self.denied(host, wait)
         for lease in result.leases:
-            self._granted(lease)
+            self._hand_on(lease)
         if self._store.shared:
             self._woken()
+
+    def _hand_on(self, lease: Lease) -> None:
+        """Hand a lease on; what goes wrong there costs its host a wait, and the others nothing."""
+        try:
+            self._granted(lease)
+        except Exception:
+            logger.exception("The turn of %s could not be used", lease.host)
+            self.end(lease, TROUBLE_RETRY, lease.state)
 
     def _ended(self, result: bool | Failure | None, host: str, delay: float) -> None:
         self._noted(result if isinstance(result, Failure) else None)

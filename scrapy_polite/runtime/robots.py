@@ -7,6 +7,7 @@ The middleware awaits `parser_for`; who waits holds neither turn nor place.  The
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import call_later
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from scrapy_polite.runtime.turns import Turns
 
 _NOTHING_ALLOWED = b"User-agent: *\nDisallow: /\n"
+
+
+class _Lost(Exception):
+    """The file of an origin is not kept any more."""
 
 
 class Robots:
@@ -83,7 +88,9 @@ class Robots:
             openness, until_at = self.verdicts.judge(lane, self._clock())
             if openness is Openness.OPEN:
                 self.verdicts.used(lane)
-                return await self._parser(lane)
+                with suppress(_Lost):
+                    return await self._parser(lane)
+                continue
             if openness is Openness.FREE:
                 self._crawler.stats.inc_value(stats.ROBOTS_DROPPED)
                 raise RobotsUnreachable(
@@ -96,7 +103,7 @@ class Robots:
         self._turns.yield_turn(request)  # the robots.txt needs it
         self._turns.check(host)
         told: Deferred[None] = Deferred()
-        self.verdicts.entry(origin, host, self._clock()).waiting.append(told)
+        self.verdicts.wait(origin, host, self._clock(), (request, told))
         idle = engine.idle_requests(self._crawler) if self._turns.feeds_pages else set()
         idle.add(request)
         timer = None
@@ -119,15 +126,17 @@ class Robots:
         parser = self.verdicts.parser(origin)
         if parser is None:
             kept = await engine.wait_for(self._store.get_robots(origin))
-            parser = self.files.parse(kept.body if kept is not None else _NOTHING_ALLOWED)
-            self.verdicts.keep_parser(origin, parser)
+            if kept is None:  # there are more files than the store keeps
+                self.verdicts.lost(origin)
+                raise _Lost
+            parser = self.files.parse(kept.body)
+            self.verdicts.keep_parser(origin, parser, len(kept.body))
         return parser
 
     def _tell(self, origin: str, host: str) -> None:
-        entry = self.verdicts.entry(origin, host, self._clock())
-        waiting, entry.waiting = entry.waiting, []
+        waiting = self.verdicts.no_longer_waiting(origin)
         self._turns.judged(host, origin)
-        for told in waiting:
+        for _, told in waiting:
             told.callback(None)
 
     def host_parked(self, host: str) -> None:

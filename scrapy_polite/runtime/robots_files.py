@@ -23,6 +23,7 @@ from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.robots.parser import Rfc9309RobotParser
 from scrapy_polite.runtime import robots_fetch
 from scrapy_polite.runtime.robots_answer import Answer, record_of
+from scrapy_polite.runtime.telling import one_line
 from scrapy_polite.runtime.verdicts import Entry, Verdicts
 from scrapy_polite.state.protocol import Lease, PolitenessStore, StoreUnavailable
 
@@ -66,22 +67,26 @@ class RobotsFiles:
         self._parser_class: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self.subscribers: list[Callable[[str, str, RobotsRecord], None]] = []
         """Told of each record, with origin and host key."""
+        self.next_page: Callable[[str], Request | None] = lambda origin: None
+        """Tells which page of an origin is next in the queues."""
         self._fetching = 0
 
     def free_places(self) -> int:
         """Return how many more robots.txt fetches may be in flight."""
         return self._config.robots_concurrency - self._fetching
 
-    def on_turn(self, origin: str, lease: Lease) -> None:
-        """A host's turn is for this origin's robots.txt."""
+    def on_turn(self, origin: str, lease: Lease, page: Request | None = None) -> None:
+        """A host's turn is for this origin's robots.txt, on behalf of a page (None: find one)."""
         entry = self._verdicts.entry(origin, lease.host, self._clock())
+        page = page or next((request for request, _ in entry.waiting), None)
+        page = page or self.next_page(origin)
         entry.fetching = True
         self._fetching += 1
-        engine.spawn(self._refresh(origin, entry, lease))
+        engine.spawn(self._refresh(origin, entry, lease, page))
 
-    async def _refresh(self, origin: str, entry: Entry, lease: Lease) -> None:
+    async def _refresh(self, origin: str, entry: Entry, lease: Lease, page: Request | None) -> None:
         try:
-            await self._learn(origin, entry, lease)
+            await self._learn(origin, entry, lease, page)
         except CrawlStopping:
             pass
         except Exception:
@@ -94,7 +99,7 @@ class RobotsFiles:
             self._fetching -= 1
             self._changed(origin, entry.host)
 
-    async def _learn(self, origin: str, entry: Entry, lease: Lease) -> None:
+    async def _learn(self, origin: str, entry: Entry, lease: Lease, page: Request | None) -> None:
         config = self._config
         try:
             known = await engine.wait_for(self._store.get_robots(origin))
@@ -112,6 +117,7 @@ class RobotsFiles:
             timeout=config.robots_timeout,
             forbidden=config.robots_forbidden,
             begin=lambda request: self.turns.lend(request, lease),
+            page=page,
         )
         self._count(origin, answer)
         record = record_of(
@@ -125,7 +131,7 @@ class RobotsFiles:
         """Take a record as the last word on an origin; its parser goes first, for it may fail."""
         if record.unreachable_since_at is None or record.access is Access.SUCCESSFUL:
             parser = self.parse(record.body)
-            self._verdicts.keep_parser(origin, parser)
+            self._verdicts.keep_parser(origin, parser, len(record.body))
             self._hear_crawl_delay(origin, entry, parser, record.body)
             if answer is not None and answer.response is not None and _PARSED is not None:
                 # After a redirect too, the rules are those of the origin first asked.
@@ -178,4 +184,5 @@ class RobotsFiles:
         elif answer.error is not None:
             count(f"robotstxt/exception_count/{type(answer.error)}")
         if answer.error is not None:
-            logger.info("robots.txt of %s could not be read: %r", origin, answer.error)
+            why = one_line(repr(answer.error))
+            logger.info("robots.txt of %s could not be read: %s", origin, why)

@@ -29,21 +29,24 @@ class Waiter:
 
 
 class WaitingRoom:
-    """Waiters by host; redirect hops of robots.txt have a line of their own."""
+    """Waiters by host; redirect hops of robots.txt have a line of their own, and are counted."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, bool], deque[Waiter]] = {}
+        self.hops = 0
 
     def enter(self, request: Request, host: str, now: float, *, hop: bool) -> Waiter:
         """A request begins to wait."""
         waiter = Waiter(request, host, hop, now)
         self._lines.setdefault((host, hop), deque()).append(waiter)
+        self.hops += hop
         return waiter
 
     def next(self, host: str, *, hop: bool) -> Waiter:
         """Return the waiter whose turn it is; it leaves the room."""
         line = self._lines[host, hop]
         waiter = line.popleft()
+        self.hops -= hop
         if not line:
             del self._lines[host, hop]
         return waiter
@@ -52,4 +55,6 @@ class WaitingRoom:
         """Yield the waiters of a host, or all; they leave the room."""
         for key in list(self._lines):
             if host is None or key[0] == host:
-                yield from self._lines.pop(key)
+                line = self._lines.pop(key)
+                self.hops -= len(line) * key[1]
+                yield from line

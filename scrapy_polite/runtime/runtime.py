@@ -94,6 +94,7 @@ class Runtime:
         )
         self.robots.work_with(self.turns)
         self.pages = Pages(crawler, self.lanes, self.turns, clock)
+        self.robots.files.next_page = self.pages.next_of
         limit = self.config.rules.backoff.retry_after_max
         self.outage = Outage(crawler, self.turns, clock)
         self.turns.subscribers.append(self.outage.turn_ended)

@@ -57,7 +57,7 @@ class Turns:
         self.leases = leases
         self.frontier = Frontier(judge)
         self.pump = Pump(self.frontier, store, granted=self.dispatch, woken=self.woken, clock=clock)
-        self.pump.store_failed = self._count_store_failure
+        self.pump.store_failed = lambda: crawler.stats.inc_value(stats.STORE_UNAVAILABLE)
         self.subscribers: list[Callable[[TurnEnded], None]] = []
         self.turned_away: list[Callable[[Request, Exception], None]] = []  # told of what never went
         self._on_robots_turn = on_robots_turn
@@ -96,11 +96,11 @@ class Turns:
 
     async def _wait(self, request: Request, host: str) -> None:
         self.check(host)
+        hop, now = ROBOTS_META in request.meta, self._clock()
         lease = self.leases.take_unused(host)
         if lease is not None:  # a middleware of the request that had it may be waiting for us
-            self.lend(request, lease)
+            self.leases.attach(request, lease, now, now)  # one turn, and counted already
             return
-        hop, now = ROBOTS_META in request.meta, self._clock()
         waiter = self._room.enter(request, host, now, hop=hop)
         if self.feeds_pages:
             engine.idle_requests(self._crawler).add(request)
@@ -109,11 +109,11 @@ class Turns:
         await maybe_deferred_to_future(waiter.turn)
 
     def check(self, host: str) -> None:
-        """Raise when nothing of a host is fetched any more."""
-        if self._stopping:
-            raise CrawlStopping("The crawl stops")
-        if host in self.parked:
-            raise HostParked(f"{host} is not asked again in this run")
+        """Raise, and count it, when nothing of a host is fetched any more."""
+        if self._stopping or host in self.parked:
+            self._crawler.stats.inc_value(stats.GATE_STOPPED)
+            why = CrawlStopping if self._stopping else HostParked
+            raise why(f"{host} is not asked again in this run")
 
     def _admit(self, lease: Lease, *, hop: bool) -> None:
         now, waiter = self._clock(), self._room.next(lease.host, hop=hop)
@@ -165,11 +165,12 @@ class Turns:
         if self._stopping:
             return
         self.frontier.next_at(self._clock())  # what is due becomes ready
-        if self.frontier.has_ready(Want.HOP):
-            self.pump.fill(Want.HOP, self._limit(_MANY))
-        if self.frontier.has_ready(Want.ROBOTS):
-            places = self._robots_places() - self.pump.asking[Want.ROBOTS]
-            self.pump.fill(Want.ROBOTS, self._limit(places))
+        for want in (Want.HOP, Want.ROBOTS):
+            if self.frontier.has_ready(want):
+                asking = self.pump.asking[Want.HOP] + self.pump.asking[Want.ROBOTS]
+                # A hop that waits holds no place, or hosts that redirect to a slow one took all.
+                places = self._robots_places() + self._room.hops - asking
+                self.pump.fill(want, self._limit(places))
         if self.frontier.has_ready(Want.GATE):
             # As with Scrapy itself, what is downloaded directly waits for no place: pages that
             # wait for it may hold them all.
@@ -192,8 +193,7 @@ class Turns:
         self._stopping = True
         self.pump.stop()
         self._send_away(CrawlStopping("The crawl stops"))
-        while self.granted:
-            self.pump.give_back(self.granted.popleft())
+        self.freeze()
 
     def _send_away(self, why: Exception, host: str | None = None) -> None:
         for waiter in list(self._room.clear(host)):
@@ -206,9 +206,6 @@ class Turns:
         self.tick()
         if self.granted or self.frontier.has_ready(Want.PAGE) or self.frontier.free_origins():
             engine.wake(self._crawler)
-
-    def _count_store_failure(self) -> None:
-        self._crawler.stats.inc_value(stats.STORE_UNAVAILABLE)
 
     def page_places(self) -> int:
         """Return how many more turns may be asked for for pages."""
@@ -232,13 +229,16 @@ class Turns:
         self._probes = None
         self.woken()
 
+    def spend_probe(self) -> None:
+        """While frozen: the one turn was handed out."""
+        self._probes = self._probes and self._probes - 1
+
     def _limit(self, places: int) -> int:
         return places if self._probes is None else min(places, self._probes)
 
     def dispatch(self, lease: Lease) -> None:
         """Use a granted turn for what its host wants now."""
-        if self._probes:
-            self._probes -= 1
+        self.spend_probe()
         want, origin = self.frontier.want(lease.host, self._clock())
         if want is None or self._stopping:
             self.pump.give_back(lease)

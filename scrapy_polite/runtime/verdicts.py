@@ -16,10 +16,17 @@ from scrapy_polite.policy.robots_cache import Ages, RobotsRecord, Standing
 from scrapy_polite.runtime.lanes import CLOCKLESS, Lanes
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from scrapy import Request
     from scrapy.robotstxt import RobotParser
     from twisted.internet.defer import Deferred
 
+    Waiter: TypeAlias = tuple[Request, Deferred[None]]
+
 PARSERS_KEPT = 4096  # parsed files; the least used go first
+PARSED_BYTES = 33_554_432  # of those files together; parsed, a file takes up to ten times its size
+_SAYS_MORE_FOR = 3600.0  # seconds for which a Crawl-delay, or a hold, outlasts its record
 _SWEEP_LEAST = 4096  # origins; with more, those whose word has lapsed are forgotten now and then
 
 
@@ -34,7 +41,7 @@ class Entry:
         held_until_at: until when pages are held while the file is unreachable.
         unused: whether nobody went by the record yet; then it counts once, fresh or not.
         crawl_delay: what the file asks for in seconds.
-        waiting: what fires when the verdict changes.
+        waiting: the requests that wait, each with what fires when the verdict changes.
     """
 
     host: str
@@ -43,7 +50,7 @@ class Entry:
     held_until_at: float = NEVER
     unused: bool = False
     crawl_delay: float = 0.0
-    waiting: list[Deferred[None]] = field(default_factory=list)
+    waiting: list[Waiter] = field(default_factory=list)
 
 
 class Verdicts:
@@ -60,7 +67,9 @@ class Verdicts:
         self._entries: dict[str, Entry] = {}
         self._asking: dict[str, set[str]] = {}  # host key -> its origins with a crawl delay
         self._sweep_at = _SWEEP_LEAST
-        self._parsers: OrderedDict[str, Any] = OrderedDict()
+        self._parsers: OrderedDict[str, tuple[Any, int]] = OrderedDict()  # and octets of the file
+        self._parsed_bytes = 0
+        self._awaited: set[str] = set()  # origins whose verdict somebody waits for
 
     def judge(self, lane: str, now: float) -> tuple[Openness, float]:
         """Return whether pages of a lane may go, and until when that stands."""
@@ -128,44 +137,60 @@ class Verdicts:
         if origin not in self._parsers:
             return None
         self._parsers.move_to_end(origin)
-        parser: RobotParser = self._parsers[origin]
+        parser: RobotParser = self._parsers[origin][0]
         return parser
 
-    def keep_parser(self, origin: str, parser: RobotParser) -> None:
-        """Keep a parsed file."""
-        self._parsers[origin] = parser
-        self._parsers.move_to_end(origin)
-        if len(self._parsers) > PARSERS_KEPT:
-            self._parsers.popitem(last=False)
+    def keep_parser(self, origin: str, parser: RobotParser, size_bytes: int) -> None:
+        """Keep a parsed file, which has so many octets."""
+        self._parsed_bytes += size_bytes - self._parsers.pop(origin, (None, 0))[1]
+        self._parsers[origin] = parser, size_bytes
+        while len(self._parsers) > PARSERS_KEPT or self._parsed_bytes > PARSED_BYTES:
+            self._parsed_bytes -= self._parsers.popitem(last=False)[1][1]
+
+    def lost(self, origin: str) -> None:
+        """The store keeps an origin's file no longer: it is to be asked for again."""
+        self._entries[origin].record = None
+
+    def wait(self, origin: str, host: str, now: float, waiter: Waiter) -> None:
+        """Somebody waits for the verdict of an origin."""
+        self.entry(origin, host, now).waiting.append(waiter)
+        self._awaited.add(origin)
+
+    def no_longer_waiting(self, origin: str) -> list[Waiter]:
+        """Return who waits for the verdict of an origin, and waits no more."""
+        self._awaited.discard(origin)
+        entry = self._entries.get(origin)
+        if entry is None:
+            return []
+        waiting, entry.waiting = entry.waiting, []
+        return waiting
 
     def awaited(self, host: str) -> list[str]:
         """Return the origins of a host whose verdict somebody waits for."""
-        return [
-            origin
-            for origin, entry in self._entries.items()
-            if entry.host == host and entry.waiting
-        ]
+        return [origin for origin in self._awaited if self._entries[origin].host == host]
 
     def clear_waiting(self) -> list[Deferred[None]]:
         """Return all that waits for a verdict; it waits no more."""
-        everything = [told for entry in self._entries.values() for told in entry.waiting]
-        for entry in self._entries.values():
-            entry.waiting = []
-        return everything
+        origins = list(self._awaited)
+        return [told for origin in origins for _, told in self.no_longer_waiting(origin)]
 
     def _sweep(self, now: float) -> None:
-        lapsed = [
-            origin
-            for origin, entry in self._entries.items()
-            if not entry.fetching
-            and not entry.waiting
-            and not entry.crawl_delay
-            and (entry.record is None or cache.is_due(entry.record, now))
-            and not (entry.record and entry.record.unreachable_since_at is not None)
-        ]
+        lapsed = [origin for origin, entry in self._entries.items() if _is_lapsed(entry, now)]
         for origin in lapsed:
+            self.hear_crawl_delay(origin, self._entries[origin], 0.0)
             del self._entries[origin]
         self._sweep_at = max(_SWEEP_LEAST, 2 * len(self._entries))
+
+
+def _is_lapsed(entry: Entry, now: float) -> bool:
+    """Return whether nobody has wanted an origin since its record ran out."""
+    if entry.fetching or entry.waiting:
+        return False
+    record = entry.record
+    if record is None:
+        return True
+    says_more = entry.crawl_delay > 0 or record.unreachable_since_at is not None
+    return now - record.fresh_until_at >= (_SAYS_MORE_FOR if says_more else 0.0)
 
 
 def _judge_unreachable(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scrapy_polite.policy.delay import DelayRules
+from scrapy_polite.state.charge import Charge
 from scrapy_polite.state.memory import MemoryStore
 from scrapy_polite.state.protocol import PolitenessStore
 
@@ -29,29 +30,29 @@ def make_store(
         where: POLITE_STATE: a path, a Redis URL, or None.
         jobdir: JOBDIR, which has a file of its own when there is no POLITE_STATE; None without one.
         clock: our monotonic clock in seconds.
-        rules: what the fetch of a process that died is charged by.
+        rules: what a fetch is charged by whose end nobody saw.
         redis_prefix: what keys in Redis begin with.
 
     Raises:
         ValueError: what the choice needs is not there.
     """
+    charge = Charge(factor=rules.factor, least=rules.floor, most=rules.ceiling)
     if where and where.startswith(REDIS_SCHEMES):
-        from scrapy_polite.state.redis import RedisStore
+        from scrapy_polite.state.redis import RedisStore, Terms
 
-        return RedisStore(where, prefix=redis_prefix, clock=clock)
+        return RedisStore(where, prefix=redis_prefix, clock=clock, terms=Terms(charge=charge))
     if where or jobdir:
         try:
-            return _file(where or Path(jobdir or "", FILE_NAME), clock, rules)
+            return _file(where or Path(jobdir or "", FILE_NAME), clock, charge)
         except ModuleNotFoundError as error:
             return _without_file(where, error, clock)
     return MemoryStore(clock)
 
 
-def _file(path: str | Path, clock: Callable[[], float], rules: DelayRules) -> PolitenessStore:
+def _file(path: str | Path, clock: Callable[[], float], charge: Charge) -> PolitenessStore:
     from scrapy_polite.state.sqlite import LeaseRules, SqliteStore
 
-    charges = LeaseRules(dead_factor=rules.factor, dead_least=rules.floor, dead_most=rules.ceiling)
-    return SqliteStore(path, clock=clock, leases=charges)
+    return SqliteStore(path, clock=clock, leases=LeaseRules(charge=charge))
 
 
 def _without_file(

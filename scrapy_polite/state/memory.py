@@ -20,6 +20,7 @@ from scrapy_polite.state.protocol import Acquired, Lease
 LEASED = "leased"
 NOT_DUE = "not due"
 ROBOTS_KEPT = 200_000  # records; the oldest go first
+ROBOTS_BYTES = 268_435_456  # of their compressed bodies together
 _SWEEP_LEAST = 1024  # releases between looks for hosts to forget; with many hosts, as many as they
 _FRESH = HostState()
 _CALM = Backoff()
@@ -41,6 +42,7 @@ class MemoryStore:
         self._clock = clock
         self._hosts: dict[str, _Host] = {}
         self._robots: OrderedDict[str, RobotsRecord] = OrderedDict()
+        self._robots_bytes = 0
         self._tokens = 0
         self._releases = 0
 
@@ -108,10 +110,11 @@ class MemoryStore:
     async def put_robots(self, record: RobotsRecord) -> None:
         """Keep an origin's record, its body compressed."""
         packed = replace(record, body=zlib.compress(record.body)) if record.body else record
+        former = self._robots.pop(record.origin, None)
+        self._robots_bytes += len(packed.body) - (len(former.body) if former else 0)
         self._robots[record.origin] = packed
-        self._robots.move_to_end(record.origin)
-        if len(self._robots) > ROBOTS_KEPT:
-            self._robots.popitem(last=False)
+        while len(self._robots) > ROBOTS_KEPT or self._robots_bytes > ROBOTS_BYTES:
+            self._robots_bytes -= len(self._robots.popitem(last=False)[1].body)
 
     def __len__(self) -> int:
         return len(self._hosts)

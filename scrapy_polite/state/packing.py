@@ -3,20 +3,31 @@
 Rules:
 
 - Fields that equal their default are left out, so a fresh state is the empty text.
+- Fields of earlier versions that are no longer kept are passed over.
 - Fields whose name ends in `_at` are instants; they move from one clock into another by a shift.
-- Text that does not make a state is `Unreadable`: nobody fetches on the word of a guess.
+- Text that does not make a state is `Unreadable`: nobody fetches on the word of a guess.  So are
+  numbers that no crawl writes, and a body that would grow beyond what a robots.txt may have.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+import zlib
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from scrapy_polite.policy.backoff import Backoff
 from scrapy_polite.policy.host import HostState
+from scrapy_polite.policy.robots_access import Access
+from scrapy_polite.policy.robots_cache import RobotsRecord
 
+BODY_MAX_BYTES = 1_048_576  # of a robots.txt; what is kept of one is less
+_LATEST = 1e12  # no instant of ours is greater
+_TEXTS = ("origin", "etag", "last_modified")
 _FRESH = HostState()
+_GONE = {"floor_until_at"}  # fields of earlier versions
 
 
 class Unreadable(ValueError):
@@ -54,9 +65,50 @@ def unpack(text: str, shift: float = 0.0) -> HostState:
     try:
         told = json.loads(text)
         backoff = Backoff(**_heard(told.pop("backoff", {}), shift))
-        return HostState(**_heard(told, shift), backoff=backoff)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise Unreadable(f"{text!r} is no state of a host: {error}") from None
+        heard = _heard(told, shift)
+        kept = {name: item for name, item in heard.items() if name not in _GONE}
+        return HostState(**kept, backoff=backoff)
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+        raise Unreadable(f"{text[:200]!r} is no state of a host: {error}") from None
+
+
+def record_of(told: Mapping[str, Any], body: bytes, shift: float) -> RobotsRecord:
+    """Return the robots record that named values and a compressed body are of.
+
+    Args:
+        shift: seconds from the clock of the values to the clock of the record.
+
+    Raises:
+        Unreadable: they are of none.
+    """
+    try:
+        texts = {name: told[name] for name in _TEXTS}
+        if not all(text is None or isinstance(text, str) for text in texts.values()):
+            raise ValueError("a text is none")
+        rest = {name: item for name, item in told.items() if name not in (*_TEXTS, "access")}
+        access, plain = Access(told["access"]), unzipped(body)
+        return RobotsRecord(**texts, access=access, body=plain, **_heard(rest, shift))
+    except (KeyError, TypeError, ValueError) as error:
+        name = str(told.get("origin"))[:200]
+        raise Unreadable(f"the record of {name!r} is no robots record: {error}") from None
+
+
+def unzipped(octets: bytes) -> bytes:
+    """Return what was compressed.
+
+    Raises:
+        ValueError: it cannot be read, or has more than `BODY_MAX_BYTES`.
+    """
+    if not octets:
+        return b""
+    try:
+        reader = zlib.decompressobj()
+        plain = reader.decompress(octets, BODY_MAX_BYTES)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if not reader.eof:
+        raise ValueError("a body is cut, or too long")
+    return plain
 
 
 def moved(told: dict[str, Any], shift: float) -> dict[str, Any]:
@@ -82,6 +134,7 @@ def _told(value: HostState | Backoff, usual: HostState | Backoff, shift: float) 
 
 def _heard(told: dict[str, Any], shift: float) -> dict[str, Any]:
     for name, item in told.items():
-        if item is not None and not isinstance(item, (int, float)):
-            raise ValueError(f"{name} is no number")
+        limit = _LATEST if name.endswith("_at") else sys.float_info.max
+        if item is not None and not (isinstance(item, (int, float)) and abs(item) <= limit):
+            raise ValueError(f"{name} is no number of ours")
     return moved(told, shift)

@@ -83,6 +83,7 @@ async def test_outage(web: Web) -> None:
     assert again[1].start_at >= again[0].end_at
 
     assert run.stats["polite/outages"] == 1
+    assert run.stats["polite/outages/probes"] == 1
     assert run.stats["polite/wait/trouble"] <= len(unanswered(run.arrivals))  # then no more
     began, ended = lines(run.log, "runtime.outage")
     assert "one after the other: the fault seems to be ours" in began
@@ -106,6 +107,20 @@ async def test_probes(web: Web, monkeypatch: pytest.MonkeyPatch, in_process: Non
     assert 2 <= len(probes) <= 3  # due after 0.4, 1.2 and 2.8 s
     assert probes[1].start_at - probes[0].end_at >= 0.7
     assert run.stats["polite/outages"] == 1
+    assert run.stats["polite/outages/probes"] == len(probes) + 1  # the last one was answered
+
+
+async def test_outage_that_begins_with_the_last_requests(
+    web: Web, monkeypatch: pytest.MonkeyPatch, in_process: None
+) -> None:
+    """Where nothing is queued that could probe, what got no answer is asked for again."""
+    monkeypatch.setattr(f"{OUTAGE}.PROBE_FIRST", 0.4)
+    pages = [200, Answer(delay=0.2, drop=True), 200]
+    sites = [web.site({**NO_ROBOTS, "*": pages}) for _ in range(3)]
+    urls = urls_of(sites, 2)
+    run = await crawl_here(web, urls, SETTINGS, timeout=40)
+    assert run.outcome == {url: [200] for url in urls}
+    assert run.stats["polite/outages"] == run.stats["polite/outages/probes"] == 1
 
 
 async def test_nobody_answers_any_more(

@@ -181,6 +181,15 @@ async def test_http_cache(web: Web, tmp_path: Path, policy: str) -> None:
         assert sorted(a.path for a in run.arrivals if a.path != "/robots.txt") == asked
 
 
+async def test_a_refused_page_redirects_to_nothing_twice(web: Web) -> None:
+    """A page that was refused, and then redirects to one that was fetched, fetches none again."""
+    onward = Answer(302, {"Location": "/there"})
+    site = web.site({**NO_ROBOTS, "/there": 200, "/a": [refusal("0.2"), onward], "/b": onward})
+    run = await crawl_here(web, [site.url(path) for path in ("/there", "/a", "/b")], SETTINGS)
+    paths = [seen.path for seen in run.arrivals if seen.path != "/robots.txt"]
+    assert sorted(paths) == ["/a", "/a", "/b", "/there"]
+
+
 async def test_robots_refused(web: Web) -> None:
     """A refused robots.txt blocks its host; the log says what was refused, and the crawl goes on.
 

@@ -8,7 +8,7 @@ import pytest
 
 from crawls.judging import MANY, paths
 from crawls.promise import FREE, SLOW, assert_no_lease_left, assert_ten_times
-from harness import Web, crawl_here, gaps
+from harness import Web, crawl_here
 
 pytestmark = pytest.mark.crawl
 
@@ -86,20 +86,6 @@ async def test_own_downloader_and_queue(web: Web, own: dict[str, str]) -> None:
     run = await crawl_here(web, asked, settings, timeout=20)
     assert_ten_times(run.arrivals)
     assert sorted(len(paths(run, site)) for site in sites) == [3, 3, 4]
-    assert_no_lease_left(run)
-
-
-async def test_cached_answers_move_no_clock(web: Web, tmp_path: Path) -> None:
-    """Pages that HttpCache answers are not waited between, and those that it lacks are."""
-    site = web.site({**FREE, "*": ""})
-    cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
-    pages = [site.url(f"/{number}") for number in range(8)]
-    await crawl_here(web, pages, {**MANY, **cache})
-    settings = {**MANY, **cache, "POLITE_MIN_DELAY": 1}
-    run = await crawl_here(web, [*pages, site.url("/new")], settings)
-    assert sorted(paths(run, site)) == ["/new", "/robots.txt"]
-    assert all(gap.wait >= 1 for gap in gaps(run.arrivals))
-    assert run.seconds < len(pages)  # with a wait of 1 s after each, it would be longer
     assert_no_lease_left(run)
 
 

@@ -24,7 +24,7 @@ from harness.apart import WebApart
 from harness.crawl import BARE, POLITE
 from harness.record import Arrival, gaps, most_at_once, robots_fetches
 
-TERMS = {"ttl": 2.0, "heartbeat": 0.4, "charge_most": 6.0}
+TERMS = {"ttl": 2.0, "heartbeat": 0.4}
 PATIENCE = 90.0  # seconds until a worker must have ended
 ROUNDING = 0.001  # seconds
 WORKER = Path(__file__).with_name("worker.py")
@@ -123,6 +123,7 @@ def crew(
     pages: int,
     seconds: float = 0.04,
     seeded: int | None = None,
+    more: Mapping[str, dict[str, Any]] | None = None,
     settings: Mapping[str, Any] = POLITELY,
     terms: Mapping[str, float] = TERMS,
 ) -> Iterator[Crew]:
@@ -130,14 +131,17 @@ def crew(
 
     Args:
         seeded: how many hosts' front pages are seeds from the beginning; None for all.
+        more: hosts that are other than the rest.
     """
     need("scrapy-redis", is_there=find_spec("scrapy_redis") is not None, get_it="pip install it")
     where = {"REDIS_URL": server.url}
-    if settings is POLITELY:
+    if settings is not STOCK:
         where["POLITE_STATE"] = server.url
     started: list[Worker] = []
-    with WebApart(sites(hosts, pages, seconds)) as web, tempfile.TemporaryDirectory() as folder:
-        seed(server, *(site.url("/") for site in web.sites[:seeded]))
+    served = {**sites(hosts, pages, seconds), **(more or {})}
+    with WebApart(served) as web, tempfile.TemporaryDirectory() as folder:
+        if seeded != 0:
+            seed(server, *(site.url("/") for site in web.sites[:seeded]))
         try:
             for number in range(workers):
                 log = Path(folder, f"{number}.log")

@@ -1,7 +1,8 @@
 """Real Redis servers for the tests: started on a free loopback port, killed, stopped, restarted.
 
 Rules: where redis-server or a library is not installed the tests are skipped with that reason, but
-fail when the environment says CI.  Every server is ended by the id of its process.
+fail when the environment says CI.  Every server is ended by the id of its process, also when this
+process is killed: a guard beside it reads from a pipe that ends with us.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ with suppress(ImportError):  # `need` says so
     from redis.exceptions import RedisError
 
 PATIENCE = 10.0  # seconds until a server answers
+GUARD = 'read -r line; kill -9 "$1"'
 PERSISTENT = ("--appendonly", "yes", "--appendfsync", "always")
 
 
@@ -72,6 +74,7 @@ class RedisServer:
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.client = Redis(port=self.port, socket_timeout=2.0)
         self._process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self.start()
 
     def start(self) -> None:
@@ -81,6 +84,8 @@ class RedisServer:
         path = Path(self._folder.name, "log")
         with path.open("ab") as log:
             self._process = subprocess.Popen([*command, *self._options], stdout=log, stderr=log)
+        guard = ["sh", "-c", GUARD, "guard", str(self._process.pid)]
+        self._guard = subprocess.Popen(guard, stdin=subprocess.PIPE)
         until = time.monotonic() + PATIENCE
         while not self.answers():
             assert time.monotonic() < until, path.read_text()
@@ -95,10 +100,13 @@ class RedisServer:
 
     def kill(self) -> None:
         """End it as `kill -9` does."""
-        self.send(signal.SIGKILL)
         assert self._process is not None
+        assert self._guard is not None
+        self._guard.kill()  # first, for the id of the process may be another's afterwards
+        self._guard.communicate()
+        self.send(signal.SIGKILL)
         self._process.wait()
-        self._process = None
+        self._process = self._guard = None
 
     def send(self, number: signal.Signals) -> None:
         """Send the process a signal."""

@@ -13,7 +13,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from distributed.crew import TERMS, Crew, crew, fetched_robots, overlaps, seed, short_waits
+from distributed.crew import (
+    PATIENCE,
+    POLITELY,
+    TERMS,
+    Crew,
+    crew,
+    fetched_robots,
+    overlaps,
+    seed,
+    short_waits,
+)
 from distributed.servers import PERSISTENT, RedisServer
 
 pytestmark = pytest.mark.slow
@@ -88,7 +98,8 @@ def test_killed_workers_requests_return(server: RedisServer) -> None:
 
 def test_stopped_worker_comes_back_politely(server: RedisServer) -> None:
     """A worker that slept beyond the ttl has lost its turns, and knows it when it wakes up."""
-    with crew(server, workers=3, hosts=20, pages=8) as it:
+    settings = {**POLITELY, "AUTOTHROTTLE_MAX_DELAY": 10}  # or it waits for ten times its sleep
+    with crew(server, workers=3, hosts=20, pages=8, settings=settings) as it:
         it.wait_for_pages()
         it.workers[0].send(signal.SIGSTOP)
         time.sleep(2 * TERMS["ttl"])
@@ -96,6 +107,54 @@ def test_stopped_worker_comes_back_politely(server: RedisServer) -> None:
         it.wait()
         assert_polite(it)
         assert_complete(it, 8)
+
+
+def test_only_parked_hosts_are_left(server: RedisServer) -> None:
+    """Workers whose idle time is over end then, and say why; what is queued stays so."""
+    links = "".join(f'<a href="/{number}">' for number in range(3))
+    refusal = {"status": 429, "headers": {"Retry-After": "200000"}}
+    refusing = {"/robots.txt": 404, "/": {"body": links}, "*": refusal}
+    with crew(server, workers=2, hosts=2, pages=3, more={"127.8.9.1": refusing}) as it:
+        logs = it.wait()
+        arrivals = it.web.stop()
+        assert [seen.status for seen in arrivals if seen.host == "127.8.9.1"] == [404, 200, 429]
+        assert server.client.get("crew:requests:left") == b"3"
+        for log in logs:
+            assert log.count("Only parked hosts are left: 1, with 3 requests") == 1
+            assert "Closing spider (polite_parked)" in log
+        assert sum("127.8.9.1 is parked" in log for log in logs) == 1
+
+
+def test_unreachable_origin_leaves_the_others_of_its_host(server: RedisServer) -> None:
+    """A page that waits for the robots.txt of another port keeps no page of its host back."""
+    with crew(server, workers=1, hosts=1, pages=5, seeded=0) as it:
+        [site] = it.web.sites
+        seed(server, f"http://{site.host}:1/", site.url("/"))
+        until = time.monotonic() + PATIENCE
+        while len(it.pages_of(it.web.arrivals())) < 5:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert server.client.get("crew:requests:left") != b"0"
+        assert_polite(it)
+
+
+def test_one_probe_at_a_time_while_nobody_answers(server: RedisServer) -> None:
+    """When all hosts fall silent one request goes out after a while, and is counted."""
+    answer, silence = {"delay": 0.3}, {"delay": 0.1, "drop": True}
+    links = "".join(f'<a href="/{number}">' for number in range(3))
+    site = {"/robots.txt": 404, "/": {"body": links}, "*": [answer, silence, answer]}
+    hosts = {f"127.8.9.{number}": site for number in range(1, 4)}
+    with crew(server, workers=1, hosts=0, pages=0, more=hosts) as it:
+        [log] = it.wait()
+        arrivals = it.web.stop()
+    silent = [seen for seen in arrivals if seen.ended == "dropped"]
+    after = [seen for seen in arrivals if seen.start_at > silent[-1].start_at]
+    assert len(silent) == len(hosts)
+    assert after[0].start_at - silent[-1].end_at > 3.0
+    assert after[1].start_at >= after[0].end_at
+    assert "'polite/outages/probes': 1," in log
+    answered = [seen for seen in arrivals if seen.ended == "answered"]
+    assert len(it.pages_of(answered)) == 4 * len(hosts)
 
 
 def restart(server: RedisServer) -> None:

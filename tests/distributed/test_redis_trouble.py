@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
 
 from distributed.servers import PATIENCE, PERSISTENT, RedisServer, shared_server
 from scrapy_polite.policy.backoff import Backoff
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.memory import LEASED, NOT_DUE
-from scrapy_polite.state.protocol import Acquired, StoreUnavailable
+from scrapy_polite.state.protocol import Acquired, Lease, StoreUnavailable
 from scrapy_polite.state.redis import RedisStore, Terms
 from scrapy_polite.state.redis.client import script
 from state.kit import Driven
@@ -303,6 +304,19 @@ def test_closed_store_ends_its_turns(forgetful: RedisServer) -> None:
         assert other.reason("a.test") == NOT_DUE
         with pytest.raises(StoreUnavailable, match="closed"):
             store.store.release(lease, delay=0.0, state=lease.state).send(None)
+
+
+def test_what_was_told_last_counts(forgetful: RedisServer) -> None:
+    """A store that is closed at once after the end of a turn still tells the server of it."""
+    with store_on(forgetful) as other, store_on(forgetful) as store:
+        store.run(_end_and_close(store.store, store.lease("a.test")))
+        assert other.wait("a.test")[0] > 50.0
+
+
+async def _end_and_close(store: RedisStore, lease: Lease) -> None:
+    ended = Deferred.fromCoroutine(store.release(lease, delay=60.0, state=lease.state))
+    await store.close()
+    assert await ended
 
 
 def test_unreadable_state_is_no_lease(caplog: pytest.LogCaptureFixture) -> None:

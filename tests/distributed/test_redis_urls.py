@@ -90,6 +90,18 @@ def test_bad_url(url: str) -> None:
         RedisStore(url)
 
 
+def test_cluster_is_refused_at_start() -> None:
+    """A node of a cluster is said in one sentence, which is no trouble that passes."""
+    with RedisServer("--cluster-enabled", "yes") as server:
+        server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        with (
+            Driven(RedisStore(server.url)) as store,
+            pytest.raises(ValueError, match="is a node of a Redis Cluster") as told,
+        ):
+            store.open()
+    assert isinstance(told.value, StoreUnavailable)
+
+
 PROGRAMS = {
     "another reactor": (UNDER_SELECT, "AsyncioSelectorReactor"),
     "no library": (WITHOUT_LIBRARY, "scrapy-polite[redis]"),

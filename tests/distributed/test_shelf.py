@@ -5,19 +5,21 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
 from distributed.servers import RedisServer, shared_server
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.redis.shelf import Answer, Shelf, Taken
+from scrapy_polite.runtime.lanes import Lane
+from scrapy_polite.state.charge import Charge
 from scrapy_polite.state.memory import LEASED
 from scrapy_polite.state.protocol import StoreUnavailable
 from scrapy_polite.state.redis import RedisStore, Terms
 from state.kit import Driven
 
-TERMS = Terms(ttl=1.0, heartbeat=0.2, charge_most=1.0)
+TERMS = Terms(ttl=1.0, heartbeat=0.2, charge=Charge(most=1.0))
 
 
 class Worker:
@@ -31,8 +33,11 @@ class Worker:
         self.store.open()
         self.shelf = Shelf(server.url, f"{prefix}queue", store, timeout=timeout)
 
-    def push(self, host: str, request: str, score: float = 0.0) -> None:
-        self.shelf.push(host, score, request.encode())
+    def push(self, host: str, request: str, score: float = 0.0, scheme: str = "http") -> None:
+        lane = Lane(host, f"{scheme}://{host}" if host else "")
+        self.shelf.outbox.put(lane, score, request.encode())
+        with suppress(StoreUnavailable):
+            self.shelf.outbox.send()
 
     def ask(self, limit: int = 10) -> Answer:
         """Ask the shelf, in the thread of the store's loop as a crawl does."""
@@ -115,6 +120,22 @@ def test_request_without_clock_needs_no_turn(crew: list[Worker]) -> None:
     assert [taken.lease for taken in one.take()] == [None]
 
 
+def test_request_is_seen_where_it_is_queued(crew: list[Worker]) -> None:
+    """A request that two workers found is queued once, and marked for the others in that step."""
+    lane, seen = Lane("a.test", "http://a.test"), shared_server().fresh_prefix() + "seen"
+    for worker in crew:
+        worker.shelf.outbox.seen_key = seen
+        worker.shelf.outbox.put(lane, 0.0, b"a1", "mark")
+        assert worker.shelf.outbox.has("mark")
+    assert not shared_server().client.exists(seen)
+    for worker in crew:
+        worker.shelf.outbox.send()
+        assert not worker.shelf.outbox.has("mark")
+        assert shared_server().client.sismember(seen, "mark")
+    assert len(crew[0].shelf) == 1
+    assert crew[1].requests() == ["a1"]
+
+
 def test_what_is_put_back_is_where_it_was(crew: list[Worker]) -> None:
     """A request that could not go yet is the next one of its host again."""
     one, two = crew
@@ -125,6 +146,51 @@ def test_what_is_put_back_is_where_it_was(crew: list[Worker]) -> None:
     assert taken.lease is not None
     one.store.give_back([taken.lease])
     assert two.requests() == ["a1"]
+
+
+def test_held_lane_leaves_the_others_of_its_host(crew: list[Worker]) -> None:
+    """What is put back for a while holds its own origin; the host's best other request goes."""
+    one, two = crew
+    one.push("a.test", "a1")
+    one.push("a.test", "late", 1.0, scheme="https")
+    one.push("a.test", "better", scheme="https")
+    one.push("a.test", "a2")
+    [taken] = one.take()
+    assert taken.request == b"a1"
+    one.shelf.put_back([taken], 0.5)
+    assert taken.lease is not None
+    one.store.give_back([taken.lease])
+    for request in (b"better", b"late"):
+        [taken] = two.take()
+        assert taken.request == request
+        two.end(taken)
+    answer = two.ask()
+    assert answer.taken == []
+    assert answer.next_look is not None
+    time.sleep(answer.next_look)
+    assert two.requests() == ["a1"]
+
+
+def test_only_parked_hosts_are_left(crew: list[Worker]) -> None:
+    """That is so when all hosts wait for long or are named, and nobody works on a request."""
+    one, two = crew
+    assert one.shelf.only_parked(60.0, []) is None
+    for request in ("a1", "a2", "b1"):
+        one.push(f"{request[0]}.test", request)
+    first, second = one.take()
+    one.end(first, 100.0)
+    one.ask()
+    assert two.shelf.only_parked(60.0, ["b.test"]) is None  # b1 may yield more
+    one.end(second, 1.0)
+    one.push("b.test", "b2")
+    one.ask()
+    assert two.shelf.only_parked(60.0, []) is None
+    assert two.shelf.only_parked(200.0, ["b.test"]) is None
+    left = two.shelf.only_parked(60.0, ["b.test", "c.test"])
+    assert left is not None
+    assert (left.hosts, left.requests) == (2, 2)
+    assert left.wait <= 1.0
+    assert [two.shelf.queued(host) for host in ("a.test", "c.test")] == [1, 0]
 
 
 def test_left_counts_until_done(crew: list[Worker]) -> None:
@@ -173,9 +239,8 @@ def test_what_is_pushed_while_the_server_is_down_is_queued_later() -> None:
         one = Worker(server, server.fresh_prefix(), stack)
         server.kill()
         one.push("", "data:,1")
-        assert not one.shelf.flush()
         server.start()
-        assert one.shelf.flush()
+        one.shelf.outbox.send()
         assert len(one.shelf) == 1
 
 
@@ -198,7 +263,7 @@ def test_workers_are_told_of_new_hosts(crew: list[Worker]) -> None:
     """A message wakes the others when a host gets its first request, not for each one more."""
     one, _ = crew
     listener = shared_server().client.pubsub(ignore_subscribe_messages=True)
-    listener.subscribe(one.shelf.channel)
+    listener.subscribe(one.shelf.outbox.channel)
     for request in ("a1", "a2", "b1"):
         one.push(f"{request[0]}.test", request)
     heard = [listener.get_message(timeout=0.1) for _ in range(8)]

@@ -16,7 +16,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 from scrapy_redis.spiders import RedisSpider
 
-from scrapy_polite.state.redis import Terms, store
+from scrapy_polite.state import redis
 
 
 class Worker(RedisSpider):  # type: ignore[misc]
@@ -29,7 +29,7 @@ class Worker(RedisSpider):  # type: ignore[misc]
 
 
 def main(settings: str, terms: str = "{}") -> None:
-    store.Terms = partial(Terms, **json.loads(terms))  # type: ignore[misc,assignment]
+    redis.Terms = partial(redis.Terms, **json.loads(terms))  # type: ignore[misc,assignment]
     process = AsyncCrawlerProcess(json.loads(settings))
     process.crawl(Worker)
     process.start()

@@ -47,6 +47,8 @@ AGES = Ages(max_age=40.0, min_age=20.0)
 HOLD = 90.0  # seconds
 STEPS = (0.125, 1.0, 7.5, 61.0, 600.0)  # seconds
 
+OTHERS = (Want.HOP, Want.ROBOTS)
+
 hosts, origins = st.sampled_from(HOSTS), st.sampled_from(sorted(ORIGINS))
 wants, steps = st.sampled_from(Want), st.sampled_from(STEPS)
 # Most of what happens is good, else a crawl gets nowhere.
@@ -96,6 +98,7 @@ class Crawl(RuleBasedStateMachine):
         """Begin a run: what it knows is in the store and in the queues."""
         self.frontier = Frontier(self.verdicts.judge)
         self.ready_at: dict[str, float] = {}  # hosts the run knows; the frontier's must be the same
+        self.for_others: set[str] = set()  # those whose last turn was for a hop or a robots.txt
         for origin, queue in self.queues.items():
             self.know(ORIGINS[origin])
             self.frontier.push(ORIGINS[origin], origin, self.now, len(queue))
@@ -113,13 +116,13 @@ class Crawl(RuleBasedStateMachine):
 
     def want(self, host: str) -> Want | None:
         pages = self.openness(host)
+        own = Want.PAGE if Openness.OPEN in pages else None
+        own = Want.GATE if self.gate[host, False] else own
+        if own and host in self.for_others:
+            return own
         if self.gate[host, True]:
             return Want.HOP
-        if Openness.NEEDS_ROBOTS in pages:
-            return Want.ROBOTS
-        if self.gate[host, False]:
-            return Want.GATE
-        return Want.PAGE if Openness.OPEN in pages else None
+        return Want.ROBOTS if Openness.NEEDS_ROBOTS in pages else own
 
     def ready(self, want: Want) -> list[str]:
         return [
@@ -216,6 +219,7 @@ class Crawl(RuleBasedStateMachine):
             assert not sure, "a host that is ready is not refused"
             return
         assert host in ready
+        (self.for_others.add if want in OTHERS else self.for_others.discard)(host)
         assert all(ready[host] <= ready_at for ready_at in sure.values()), "longest overdue first"
         acquired = done(self.store.acquire([host], limit=1))
         if not acquired.leases:
@@ -387,6 +391,7 @@ class Crawl(RuleBasedStateMachine):
             idle = not self.openness(host) and not self.gate[host, True] + self.gate[host, False]
             if idle and host not in self.flights and self.ready_at[host] <= self.now:
                 del self.ready_at[host]
+                self.for_others.discard(host)
         known = {host: (at, taken, n) for host, at, taken, n in self.frontier.overview()}
         assert len(self.frontier) == len(known)
         assert known == {

@@ -48,7 +48,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        transport.set_write_buffer_limits(0)  # drained means: the kernel has every octet
+        # Drained means: the kernel has every octet, but perhaps one; TLS would stay paused at 0.
+        transport.set_write_buffer_limits(high=1, low=0)
         self._everyone.add(self)
         self._task = asyncio.get_running_loop().create_task(self._serve())
 
@@ -105,7 +106,12 @@ class Connection(asyncio.Protocol):
                 await self._send(head)
                 head = b""
                 await asyncio.sleep(answer.body_delay)
-            end_at = await self._send(head + (b"" if method == "HEAD" else body))
+            octets = head + (b"" if method == "HEAD" else body)
+            while answer.drip and len(octets) > 1:
+                await asyncio.sleep(answer.drip)
+                await self._send(octets[:1])
+                octets = octets[1:]
+            end_at = await self._send(octets)
             ended = "answered"
         finally:
             self._record(
@@ -129,6 +135,8 @@ class Connection(asyncio.Protocol):
         for begin in range(0, last, _PIECE):
             self.transport.write(octets[begin : begin + _PIECE])
             await self._drained.wait()
+            if self.transport.is_closing():
+                await asyncio.Event().wait()  # the client has left; we are told, and cancelled
         end_at = time.monotonic()
         self.transport.write(octets[last:])
         await self._drained.wait()

@@ -30,6 +30,7 @@ class Answer:
         size_bytes: So many filler octets are added to the body.
         delay: Seconds before the headers.
         body_delay: Seconds between the headers and the body.
+        drip: Seconds before each octet, from the head to the end of the body.
         drop: Reset the connection, after `delay`, instead of answering.
         hang: Never answer.
     """
@@ -40,6 +41,7 @@ class Answer:
     size_bytes: int = 0
     delay: float = 0.0
     body_delay: float = 0.0
+    drip: float = 0.0
     drop: bool = False
     hang: bool = False
 
@@ -109,10 +111,11 @@ class Site:
     port: int
     pages: Pages
     counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    scheme: str = "http"
 
     def url(self, path: str = "/") -> str:
         """Return the absolute URL of a path on this site."""
-        return f"http://{self.host}:{self.port}{path}"
+        return f"{self.scheme}://{self.host}:{self.port}{path}"
 
     def answer(self, method: str, path: str, headers: Mapping[str, str]) -> Answer:
         """Return the answer to a request, and count it."""

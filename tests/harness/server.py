@@ -11,6 +11,7 @@ import asyncio
 import itertools
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Coroutine
 from ipaddress import IPv4Network
@@ -37,9 +38,18 @@ class Web:
 
     Args:
         on_arrival: Called in the server's thread with each arrival as it is recorded.
+        tls: What it serves https with; None serves http.
     """
 
-    def __init__(self, on_arrival: Callable[[Arrival], object] | None = None) -> None:
+    kind = Connection
+
+    def __init__(
+        self,
+        on_arrival: Callable[[Arrival], object] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._tls = tls
+        self._scheme = "https" if tls else "http"
         self.block = loopback_block()
         self.port = 0
         self._free_hosts = self.block.hosts()
@@ -84,7 +94,7 @@ class Web:
 
     def deserted(self) -> Site:
         """Return a site that nobody serves: its connections are refused."""
-        return Site(str(next(self._free_hosts)), self.port or 9, {})
+        return Site(str(next(self._free_hosts)), self.port or 9, {}, scheme=self._scheme)
 
     def arrivals(self, host: str | None = None) -> list[Arrival]:
         """Return what was recorded so far, in order of start, of one host or (None) of all."""
@@ -109,21 +119,24 @@ class Web:
             raise ValueError(f"{host} is no loopback host")
         sites: list[Site] = []  # the port is known only once the socket is bound
         server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(
-                sites[0],
-                next(self._numbers),
-                self._connections,
-                self._record,
-                self._errors.append,
-            ),
+            lambda: self._accept(sites[0]),
             host,
             port,
             family=socket.AF_INET,
             backlog=1024,
+            ssl=self._tls,
         )
         self._servers.append(server)
-        sites.append(Site(host, server.sockets[0].getsockname()[1], pages))
+        port = server.sockets[0].getsockname()[1]
+        sites.append(Site(host, port, pages, scheme=self._scheme))
         return sites[0]
+
+    def _accept(self, site: Site) -> asyncio.BaseProtocol:
+        """Return our end of a new connection."""
+        return self._connection(site, next(self._numbers))
+
+    def _connection(self, site: Site, number: int) -> Connection:
+        return self.kind(site, number, self._connections, self._record, self._errors.append)
 
     async def _settled(self) -> list[Arrival]:
         for _ in range(3):  # lets requests whose last octet has just left write their records

@@ -26,7 +26,6 @@ from scrapy_polite.policy.host import (
     Outcome,
     Turn,
     after_fetch,
-    not_before,
 )
 
 START = 1_000_000.0
@@ -137,13 +136,6 @@ def test_a_good_probe_opens_the_host() -> None:
     guest.fetch(0.1, REFUSED)
     assert guest.fetch(0.1) == 2.0
     assert guest.turn.state.backoff.refusals == 0
-
-
-def test_not_before() -> None:
-    """A host that somebody asked to leave alone is left alone, and nothing shortens that."""
-    state = not_before(not_before(HostState(), START + 100.0), START + 50.0)
-    turn = after_fetch(state, Fetch(START, START + 1.0), RULES, 0.0)
-    assert (turn.wait, turn.reason) == (99.0, BLOCKED)
 
 
 Site = Callable[[list[float], float], bool]

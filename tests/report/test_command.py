@@ -168,9 +168,11 @@ def test_plan_of_numbers(run: Run) -> None:
 
 
 def test_plan_is_bound_by_places(run: Run) -> None:
-    """Many hosts and one place: hosts wait for the place."""
+    """Many hosts wait for one place, or for those of robots.txt fetches; the setting is named."""
     done = run("--plan", "--hosts", 50, "--pages", 2, "--places", 1)
     assert "a free place (CONCURRENT_REQUESTS)" in done.out
+    done = run("--plan", "--hosts", 200, "--pages", 1, "--places", 1000)
+    assert "a free place for robots.txt (POLITE_ROBOTS_CONCURRENCY)" in done.out
 
 
 def test_plan_hears_settings(run: Run) -> None:

@@ -37,6 +37,10 @@ def test_verdict_names_what_decided(url: str, verdict: Verdict) -> None:
     ("body", "text"),
     [
         (FILE, 'disallowed by line 4, "Disallow: /a" (2 octets), in the group for * (line 3)'),
+        (
+            b"User-agent: *\nAllow: /",
+            'allowed by line 2, "Allow: /" (1 octet), in the group for * (line 1)',
+        ),
         (b"User-agent: FooBot", "allowed: no rule for foobot (line 1) matches"),
         (b"", "allowed: there is no group for FooBot or *"),
     ],

@@ -55,7 +55,6 @@ REFUSED = HostState(
         calm=3,
         trouble_at=1000.0,
     ),
-    floor_until_at=1300.0,
 )
 RECORDS = {
     "good copy": RobotsRecord(

@@ -27,7 +27,6 @@ STATES = st.builds(
     duration=st.none() | NUMBERS,
     delay=st.none() | NUMBERS,
     backoff=BACKOFFS,
-    floor_until_at=INSTANTS,
 )
 
 NO_STATES = {
@@ -37,6 +36,7 @@ NO_STATES = {
     "an unknown name": '{"speed":1}',
     "a word for a number": '{"duration":"1"}',
     "an unknown name inside": '{"backoff":{"speed":1}}',
+    "a word for a number that is no longer kept": '{"floor_until_at":"1"}',
     "a list inside": '{"backoff":[1]}',
 }
 
@@ -53,13 +53,18 @@ def test_instants_move_and_come_back(state: HostState, shift: int) -> None:
     assert unpack(pack(state, shift), -shift) == state
     moved = unpack(pack(state, shift))
     assert (moved.duration, moved.backoff.rung) == (state.duration, state.backoff.rung)
-    if state.floor_until_at:
-        assert moved.floor_until_at == state.floor_until_at + shift
+    if state.backoff.until_at:
+        assert moved.backoff.until_at == state.backoff.until_at + shift
 
 
 def test_fresh_state_takes_no_room() -> None:
     """Nothing to remember is the empty text."""
     assert pack(HostState(), 5.0) == ""
+
+
+def test_what_earlier_versions_kept_is_passed_over() -> None:
+    """A state that has what is no longer kept is read without it."""
+    assert unpack('{"duration":0.5,"floor_until_at":60.0}') == HostState(duration=0.5)
 
 
 @pytest.mark.parametrize("text", NO_STATES.values(), ids=NO_STATES)

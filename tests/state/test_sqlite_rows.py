@@ -52,6 +52,14 @@ def rows(path: Path, query: str) -> list[tuple[object, ...]]:
         return db.execute(query).fetchall()
 
 
+def test_state_of_an_earlier_version_is_read(store: Driven, path: Path) -> None:
+    """A file with what is no longer kept of a host is gone on with."""
+    store.release(store.lease("a.test"), 0.0, HostState(duration=0.5))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute('UPDATE hosts SET state = \'{"duration":0.25,"floor_until_at":1300.0}\'')
+    assert store.lease("a.test").state == HostState(duration=0.25)
+
+
 # turns that nobody ends
 
 

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,6 +31,10 @@ with suppress(ImportError):  # of the extra `redis`; the store says what to inst
 
 LISTEN = 5.0  # seconds that one question for messages lasts
 CONNECTIONS = 16  # at once; more calls wait for one of them
+
+
+class ClusterNode(StoreUnavailable, ValueError):
+    """The server is one of a cluster."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,10 @@ class Client:
                 if message is not None:
                     yield
 
-    async def eviction_policy(self) -> str:
-        """Return what the server does when its memory is full."""
+    async def info(self, section: str) -> dict[str, Any]:
+        """Return what the server says of itself."""
         async with self._answering():
-            info = await self._redis.info("memory")
-            return str(info.get("maxmemory_policy", "noeviction"))
+            return dict(await self._redis.info(section))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -136,6 +139,19 @@ class Client:
             await self._pool.disconnect(inuse_connections=False)
             said = str(error) or type(error).__name__
             raise StoreUnavailable(f"{self.name}: {said}") from error
+
+
+def refuse_cluster(name: str, info: Mapping[str, Any]) -> None:
+    """See what a server says of itself under ``cluster``.
+
+    Raises:
+        ClusterNode: it has only some of the keys.
+    """
+    if info.get("cluster_enabled"):
+        raise ClusterNode(
+            f"{name} is a node of a Redis Cluster, and what must be done at once needs all keys on "
+            "one server: use a Redis that is not clustered (it may have replicas)."
+        )
 
 
 def _without_password(url: str) -> str:

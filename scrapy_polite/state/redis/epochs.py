@@ -21,7 +21,7 @@ from typing import Any
 
 from scrapy_polite.state.protocol import StoreUnavailable
 from scrapy_polite.state.redis.book import Book
-from scrapy_polite.state.redis.client import Client, Script, script, source
+from scrapy_polite.state.redis.client import Client, Script, refuse_cluster, script, source
 from scrapy_polite.state.redis.wire import Argument, Wire
 
 logger = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ class Epochs:
             return self.current
 
     async def _enter(self) -> str:
+        if not self._has_entered:
+            refuse_cluster(self._client.name, await self._client.info("cluster"))
         mine, asked_at = secrets.token_hex(8), self._wire.clock()
         never_met, reply = await self._client.run_first(
             self._enter_script, self._wire.epoch_key, self._wire.enter(mine)
@@ -144,7 +146,8 @@ class Epochs:
             )
 
     async def _look_at_eviction(self) -> None:
-        policy = await self._client.eviction_policy()
+        told = await self._client.info("memory")
+        policy = told.get("maxmemory_policy", "noeviction")
         if policy != "noeviction":
             logger.warning(
                 "%s forgets keys when its memory is full (maxmemory-policy %s), and with them how "

@@ -8,9 +8,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import fields
 
-from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord
-from scrapy_polite.state.packing import Unreadable, moved
+from scrapy_polite.state.packing import Unreadable, moved, record_of
 
 KEPT = 5184000  # seconds for which a record is kept that nobody asks for
 REMEMBERED_BYTES = 16_777_216  # of bodies that a holder remembers
@@ -79,9 +78,6 @@ def unpack(octets: bytes, shift: float = 0.0) -> RobotsRecord:
     """
     line, _, body = octets.partition(b"\n")
     try:
-        told = json.loads(line)
-        told["access"] = Access(told["access"])
-        plain = zlib.decompress(body) if body else b""
-        return RobotsRecord(**moved(told, shift), body=plain)
-    except (AttributeError, KeyError, TypeError, ValueError, zlib.error) as error:
+        return record_of(json.loads(line), body, shift)
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
         raise Unreadable(f"{line[:80]!r} begins no robots record: {error}") from None

@@ -126,7 +126,7 @@ class Session:
         for task in (self._heart, *self._ears):
             if task is not None:
                 task.cancel()
-        now, charge = self.wire.clock(), self.wire.terms.charge
+        now, charge = self.wire.clock(), self.wire.terms.charge.after
         held = [hold.lease for hold in self.book.holds() if not hold.ending]
         ends = [End(lease, now + charge(now - lease.granted_at), lease.state) for lease in held]
         try:

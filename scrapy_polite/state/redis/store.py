@@ -16,6 +16,7 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -65,6 +66,7 @@ class RedisStore:
         _require_asyncio()
         self.clock = clock
         self._closed = False
+        self._calls: set[asyncio.Future[Any]] = set()  # that the server has not answered yet
         self.session = _session(url, timeout, Wire(prefix, terms or Terms(), clock, server_clock))
 
     async def open(self) -> None:
@@ -75,7 +77,12 @@ class RedisStore:
         """Let go of the server; leases in hand end as if their fetches had lasted until now."""
         if not self._closed:
             self._closed = True
-            await deferred_from_coro(self.session.close())
+            await deferred_from_coro(self._close())
+
+    async def _close(self) -> None:
+        if self._calls:  # what was told last counts too
+            await asyncio.wait(self._calls)
+        await self.session.close()
 
     async def acquire(self, hosts: Sequence[str], *, limit: int) -> Acquired:
         """Lease at most *limit* of the hosts that are due."""
@@ -116,7 +123,10 @@ class RedisStore:
         if self._closed:
             coroutine.close()
             raise StoreUnavailable(f"{self.session.client.name}: the store is closed")
-        return await deferred_from_coro(coroutine)
+        call = asyncio.ensure_future(coroutine)
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        return await deferred_from_coro(call)
 
 
 def _session(url: str, timeout: float, wire: Wire) -> Session:

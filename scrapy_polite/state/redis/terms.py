@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from scrapy_polite.state.charge import Charge
 
 _DAY = 86400.0  # seconds
 
@@ -16,28 +18,16 @@ class Terms:
         heartbeat: seconds between heartbeats.
         max_age: seconds from the grant or the last renewal after which the heart stops for a turn,
             so that a fetch that hangs is no more than that.
-        charge_factor: the host of a turn that lapsed is left alone for this many times the length
-            of the fetch, which is taken to have lasted until the heartbeat that did not come.
-        charge_least: at least so many seconds.
-        charge_most: at most so many seconds.
+        charge: how long the host of a turn that lapsed is left alone; its fetch is taken to have
+            lasted until the heartbeat that did not come.
     """
 
     ttl: float = 30.0
     heartbeat: float = 5.0
     max_age: float = 600.0
-    charge_factor: float = 10.0
-    charge_least: float = 1.0
-    charge_most: float = 600.0
-
-    def charge(self, age: float) -> float:
-        """Return for how many seconds a host is left alone after a fetch of this length.
-
-        >>> [Terms().charge(age) for age in (0.0, 5.0, 86400.0)]
-        [1.0, 50.0, 600.0]
-        """
-        return min(max(self.charge_factor * age, self.charge_least), self.charge_most)
+    charge: Charge = field(default_factory=Charge)
 
     @property
     def turn_kept(self) -> float:
         """Seconds for which a server remembers a turn that nobody renews."""
-        return self.ttl + self.charge_most + _DAY
+        return self.ttl + self.charge.most + _DAY

@@ -51,10 +51,9 @@ class Wire:
 
     def common(self, epoch: str) -> list[Argument]:
         """Return what every script but enter.lua is told first."""
-        terms = self.terms
-        charge = (terms.charge_factor, terms.charge_least, terms.charge_most)
+        terms, charge = self.terms, self.terms.charge
         hold = (self.holder, terms.ttl, terms.heartbeat, terms.turn_kept)
-        return [epoch, self._time(), *hold, *charge]
+        return [epoch, self._time(), *hold, charge.factor, charge.least, charge.most]
 
     def enter(self, new: str) -> list[Argument]:
         """Return what enter.lua is told; *new* is the id for a new epoch."""

@@ -191,7 +191,7 @@ class Hosts:
         return ours
 
     def _free(self, db: sqlite3.Connection, host: str, granted_at: float, now: float) -> None:
-        due_at = now + self._rules.charge(max(now - granted_at, 0.0))
+        due_at = now + self._rules.charge.after(max(now - granted_at, 0.0))
         db.execute("DELETE FROM leases WHERE host = ?", (host,))
         db.execute(_PUSH, (host, due_at, due_at))
 

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord
-from scrapy_polite.state.memory import ROBOTS_KEPT
-from scrapy_polite.state.packing import Unreadable, moved
+from scrapy_polite.state import packing
+from scrapy_polite.state.memory import ROBOTS_BYTES, ROBOTS_KEPT
 from scrapy_polite.state.sqlite.file import StateFile
 
 TIDY_EVERY = 1024  # records written between looks for ones to drop
@@ -48,7 +47,7 @@ class RobotsBounds:
     """
 
     records: int = ROBOTS_KEPT
-    size_bytes: int = 268_435_456
+    size_bytes: int = ROBOTS_BYTES
     unasked: float = 60 * _DAY
 
 
@@ -79,7 +78,7 @@ class RobotsTable:
         told["body"] = zlib.compress(record.body) if record.body else b""
         with self._file.write() as db:
             now = self._file.now()
-            db.execute(_PUT, moved(told, now - self._clock()) | {"asked_at": now})
+            db.execute(_PUT, packing.moved(told, now - self._clock()) | {"asked_at": now})
         self._puts += 1
         if self._puts % TIDY_EVERY == 0:
             self.tidy()
@@ -100,9 +99,4 @@ def record_of(row: Sequence[Any], shift: float) -> RobotsRecord:
         Unreadable: they hold none.
     """
     told = dict(zip(_FIELDS, row, strict=True))
-    try:
-        told["access"] = Access(told["access"])
-        told["body"] = zlib.decompress(told["body"]) if told["body"] else b""
-        return RobotsRecord(**moved(told, shift))
-    except (TypeError, ValueError, zlib.error) as error:
-        raise Unreadable(f"the record of {row[0]} is no robots record: {error}") from None
+    return packing.record_of(told, told.pop("body"), shift)

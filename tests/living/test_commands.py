@@ -20,6 +20,7 @@ class GuestSpider(scrapy.Spider):
     name = "guest"
     custom_settings = {settings}
     start_urls = ["{url}/start", "{url}/private/page"]
+    more = None
 
     def parse(self, response):
         """
@@ -27,18 +28,38 @@ class GuestSpider(scrapy.Spider):
         @returns items 1 1
         """
         yield {{"found": response.url}}
+        if self.more:
+            yield response.follow(self.more, self.parse_more)
+
+    def parse_more(self, response):
+        yield {{"more": response.url}}
 '''
 COMMANDS = {
-    "crawl": (["crawl", "guest"], ["/robots.txt", "/start"], "/start'}"),
-    "runspider": (["runspider", "project/guest.py"], ["/robots.txt", "/start"], "/start'}"),
+    "crawl": (["crawl", "guest"], ["/robots.txt", "/start"], "/start'}}"),
+    "crawl -a -s -O": (
+        ["crawl", "guest", "-a", "more=/2", "-s", "POLITE_PRODUCT=OtherBot", "-O", "-:jsonlines"],
+        ["/robots.txt", "/start", "/2"],
+        '{{"more": "{url}/2"}}',
+    ),
+    "runspider": (["runspider", "project/guest.py"], ["/robots.txt", "/start"], "/start'}}"),
     "check": (["check", "guest"], ["/robots.txt", "/checked"], "OK"),
     "fetch": (["fetch", "--nolog", "{url}/page"], ["/robots.txt", "/page"], "a page"),
     "fetch, forbidden": (["fetch", "--nolog", "{url}/private/page"], ["/robots.txt"], ""),
-    "parse": (["parse", "--spider=guest", "{url}/page"], ["/robots.txt", "/page"], "/page'}"),
+    "parse": (["parse", "--spider=guest", "{url}/page"], ["/robots.txt", "/page"], "/page'}}"),
+    "parse, deeper": (
+        ["parse", "--spider=guest", "-a", "more=/2", "--depth=2", "{url}/page"],
+        ["/robots.txt", "/page", "/2"],
+        "{{'more': '{url}/2'}}",
+    ),
     "shell": (
         ["shell", "--nolog", "{url}/page", "-c", "fetch('{url}/2') or response.url + '!'"],
         ["/robots.txt", "/page", "/2"],
         "/2!",
+    ),
+    "shell, forbidden": (
+        ["shell", "--nolog", "{url}/private/page", "-c", "response"],
+        ["/robots.txt"],
+        "None",
     ),
 }
 """Arguments, the paths that are to be asked for, and what is to be printed."""
@@ -82,9 +103,12 @@ def test_commands(web: Web, tmp_path: Path) -> None:
         url = sites[name].url("")
         project(tmp_path / name, url)
         started[name] = start(tmp_path / name, [part.format(url=url) for part in arguments])
-    for name, process in started.items():
+    outputs = {name: process.communicate(timeout=90)[0] for name, process in started.items()}
+    for name in COMMANDS:
         _, asked, said = COMMANDS[name]
-        output, _ = process.communicate(timeout=60)
-        assert [a.path for a in web.arrivals(sites[name].host)] == asked, output
-        assert said in output, output
+        output, arrivals = outputs[name], web.arrivals(sites[name].host)
+        assert [seen.path for seen in arrivals] == asked, output
+        assert said.format(url=sites[name].url("")) in output, output
+        bot = "OtherBot" if "-s" in name else "HarnessBot"
+        assert all(seen.headers["user-agent"].startswith(bot) for seen in arrivals)
         assert "Traceback" not in output, output
