@@ -65,20 +65,26 @@ async def in_time(
 ) -> Response:
     """Await a download no longer than the request's `download_timeout`, head and body together.
 
-    httpx begins to count anew with each octet, and a user's own handler may not count at all; the
-    latter may take as long as it likes for pages.  Without asyncio each handler keeps the timeout.
+    httpx begins to count anew with each octet, and of a user's own handler nothing is known; the
+    latter may take as long as it likes for pages.  Scrapy's others keep the timeout by themselves,
+    and so does each one without asyncio.
 
     Raises:
         DownloadTimeoutError: it took longer.
     """
     seconds = request.meta.get("download_timeout")
-    ours = ROBOTS_META in request.meta or tells_octets(crawler, request.url.partition(":")[0])
-    if not (seconds and ours and is_asyncio_available()):
+    if not seconds or not is_asyncio_available() or not _needs_watch(crawler, request):
         return await download
     try:
         return await asyncio.wait_for(download, seconds + GRACE)
     except asyncio.TimeoutError:
         raise DownloadTimeoutError(f"{request.url} took longer than {seconds:g} s") from None
+
+
+def _needs_watch(crawler: Crawler, request: Request) -> bool:
+    handler, _ = engine.handler_of(crawler, request.url.partition(":")[0])
+    home = _written_in(handler)
+    return home == _STREAMING or (ROBOTS_META in request.meta and not home.startswith(_OF_SCRAPY))
 
 
 def _is_httpx_with_http2(crawler: Crawler, handler: object) -> bool:

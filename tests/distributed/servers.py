@@ -34,6 +34,7 @@ with suppress(ImportError):  # `need` says so
 
 PATIENCE = 10.0  # seconds until a server answers
 GUARD = 'read -r line; kill -9 "$1"'
+CLUSTER_MAX = 55_535  # ports; a node of a cluster has another one, 10,000 higher
 PERSISTENT = ("--appendonly", "yes", "--appendfsync", "always")
 
 
@@ -75,7 +76,11 @@ class RedisServer:
         self.client = Redis(port=self.port, socket_timeout=2.0)
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self) -> None:
         """Start it and wait until it answers."""
@@ -129,10 +134,13 @@ class RedisServer:
 
     @staticmethod
     def free_port() -> int:
-        """Return a loopback port that nobody listens on."""
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            return int(listener.getsockname()[1])
+        """Return a loopback port that nobody listens on, and that a cluster's node can have."""
+        port = CLUSTER_MAX + 1
+        while port > CLUSTER_MAX:
+            with socket.socket() as listener:
+                listener.bind(("127.0.0.1", 0))
+                port = int(listener.getsockname()[1])
+        return port
 
     def close(self) -> None:
         """End it, also when it is stopped, and forget its data."""

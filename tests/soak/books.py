@@ -76,10 +76,6 @@ def accounts(
     yield "releases", sent("polite/backoff/released"), len(_released(before, seen))
     yield "trouble", sent("polite/trouble/fetches"), sum(item.is_troubled for item in seen)
     fetched = sent("robotstxt/request_count") + sent("polite/robots/hops")
-    # What failed in an outage of our own, or was in doubt at a stop, goes back; robots.txt too.
-    ours = sent("polite/backoff/returned") - sum(item.is_refused for item in pages)
-    repeated = len(files) - fetched
-    yield "robots.txt", repeated in range(ours + 1), True
     hops = sum(item.is_moved for item in files)
     yield "robots.txt hops", sent("polite/robots/hops"), hops
     yield (
@@ -89,10 +85,15 @@ def accounts(
     )
     yield "forbidden", sent("robotstxt/forbidden"), diary.count("IgnoreRequest")
     yield "unreachable", sent("polite/robots/dropped"), diary.count("RobotsUnreachable")
-    again = sent("polite/backoff/returned") + sent("retry/count") - repeated
+    returned = sent("polite/backoff/returned")
     ended = len(diary) - diary.count(*UNSENT)
     moved = sum(item.is_moved for item in pages)
-    yield "pages", ended + moved + again, len(pages)
+    # What failed in an outage of our own, or was in doubt at a stop, goes back; robots.txt too.
+    files_again = ended + moved + returned + sent("retry/count") - len(pages)
+    ours = returned - sum(item.is_refused for item in pages)
+    yield "pages", files_again in range(ours + 1), True
+    files_unsent = fetched + files_again - len(files)
+    yield "robots.txt", files_unsent in range(unsent + 1), True
     yield "pages from the queue", sent("scheduler/dequeued"), len(pages) + diary.count(*UNSENT)
 
 
