@@ -124,7 +124,7 @@ async def test_slot_delay_and_a_slow_fetch_between(web: Web) -> None:
 
     The slot keeps a timer of its own, which must not outlast the wait of a faster fetch.
     """
-    site = web.site({"/slow": Answer(delay=0.2), "*": Answer(delay=0.02)})
+    site = web.site({"/slow": Answer(delay=0.4), "*": Answer(delay=0.02)})
     names = ["/1", "/slow", "/2", "/3"]
     delays: dict[str, float] = {}
 

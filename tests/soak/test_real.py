@@ -104,11 +104,14 @@ def assert_sound(soak: Soak) -> None:
     queued, before = soak.chains, list[Seen]()
     for number, (result, seen, diary) in enumerate(soak.runs):
         assert result["left over"] == {}
-        assert differences(result["stats"], seen, diary, before) == []
+        different = differences(result["stats"], seen, diary, before)
+        assert different == [], "\n".join(different)
         before += seen
         # A resumed run begins with what the one before has left.
         assert left(result["stats"], queued if number else 0) == queued - diary.count(STOPPED)
-    assert breaches(soak.seen, soak.weather) == []
+    stops = [seen[-1].arrival.start_at for _, seen, _ in soak.runs[:-1]]
+    broken = breaches(soak.seen, soak.weather, stops)
+    assert broken == [], "\n".join(broken)
     assert report_differences(soak.report, soak.seen) == []
     assert growths(soak.runs[0][0]["samples"]) == [], figures(soak.runs[0][0]["samples"])
 
