@@ -55,10 +55,9 @@ def _breaches_of(
     files = [item for item in own if item.arrival.path == "/robots.txt"]
     for before, after in pairwise(files):
         wait, least = after.arrival.start_at - before.arrival.start_at, _file_rests(before, weather)
-        if any(before.arrival.start_at <= stop < after.arrival.start_at for stop in stops) and (
-            before.is_moved or before.is_troubled
-        ):  # a stop cut its chain, or came while it was in doubt whose fault it was: nothing is known
-            continue
+        cut = any(before.arrival.start_at <= stop < after.arrival.start_at for stop in stops)
+        if cut and (before.is_moved or before.is_troubled):
+            continue  # its chain was not followed, or it was in doubt whose fault it was
         if wait < least - CLOCK:
             yield f"robots.txt after {wait} s instead of {least} s: {before} and {after}"
 
