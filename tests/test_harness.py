@@ -163,7 +163,7 @@ class TestServer:
             assert web.arrivals() == []
         [seen] = web.arrivals()
         assert (seen.status, seen.ended) == (None, "left")
-        assert seen.duration >= 0.1
+        assert seen.duration >= 0.05  # of 0.1; the server may notice the request late
 
     def test_keep_alive(self, web: Web) -> None:
         """Requests on one connection share its number; `Connection: close` ends it."""
