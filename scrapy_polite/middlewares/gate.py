@@ -35,8 +35,8 @@ class PoliteGateMiddleware:
         self._shared = runtime.store.shared
         self._leases = runtime.leases
         self._floors = runtime.config.slot_floors
+        runtime.leaving.append(self._leaves)
         connect = crawler.signals.connect
-        connect(self._reached, signals.request_reached_downloader)
         connect(self._answered, signals.response_downloaded)
         connect(self._left, signals.request_left_downloader)
         connect(self._opened, signals.spider_opened)
@@ -69,7 +69,7 @@ class PoliteGateMiddleware:
     def _opened(self) -> None:
         handlers.prepare(self._crawler)
 
-    def _reached(self, request: Request) -> None:
+    def _leaves(self, request: Request) -> None:
         # While a fetch is under way the slot has the user's own delay only.  With the host's last
         # delay it would set a timer that outlasts a shorter next one.
         slot = engine.slot_of(self._crawler, request)

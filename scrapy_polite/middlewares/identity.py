@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_polite import config
@@ -32,10 +31,11 @@ class PoliteIdentityMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         if not config.is_enabled(crawler.settings):
             raise NotConfigured
-        self._identity = Runtime.of(crawler).config.identity
+        runtime = Runtime.of(crawler)
+        self._identity = runtime.config.identity
         self._user_agent = self._identity.user_agent.encode()
         self._told = False
-        crawler.signals.connect(self._leaving, signals.request_reached_downloader)
+        runtime.leaving.append(self._leaves)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteIdentityMiddleware:
@@ -48,10 +48,12 @@ class PoliteIdentityMiddleware:
         if self._identity.from_address:
             request.headers["From"] = self._identity.from_address
 
-    def _leaving(self, request: Request) -> None:
+    def _leaves(self, request: Request) -> None:
         hidden = request.headers.get("User-Agent")
+        if hidden == self._user_agent:
+            return
         self.process_request(request)
-        if hidden == self._user_agent or self._told:
+        if self._told:
             return
         self._told = True
         logger.warning(

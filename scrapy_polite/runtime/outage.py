@@ -55,7 +55,6 @@ class Outage:
         self._probe_timer: CallLaterResult | None = None
         self._stopping = False
         crawler.signals.connect(self._headers_received, signals.headers_received)
-        crawler.signals.connect(self._sent, signals.request_reached_downloader)
 
     @property
     def is_on(self) -> bool:
@@ -117,7 +116,8 @@ class Outage:
         self._decide(ours=True)
         self._stop_probing()
 
-    def _sent(self, request: Request) -> None:
+    def sent(self, request: Request) -> None:
+        """Take note of a request that goes to the network."""
         if self.is_on and self._turns.leases.get(request) is not None:
             self._crawler.stats.inc_value(stats.OUTAGE_PROBES)
 

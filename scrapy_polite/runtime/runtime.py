@@ -35,7 +35,7 @@ from scrapy_polite.state.factory import make_store
 from scrapy_polite.state.protocol import StoreUnavailable
 
 if TYPE_CHECKING:
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
 
     from scrapy_polite.config import Config
@@ -95,12 +95,15 @@ class Runtime:
         self.robots.work_with(self.turns)
         self.pages = Pages(crawler, self.lanes, self.turns, clock)
         self.robots.files.next_page = self.pages.next_of
+        self.leaving: list[Callable[[Request], None]] = []  # told of each that goes to the network
         limit = self.config.rules.backoff.retry_after_max
         self.outage = Outage(crawler, self.turns, clock)
         self.turns.subscribers.append(self.outage.turn_ended)
+        self.leaving.append(self.outage.sent)
         self._renewing: AsyncioLoopingCall | LoopingCall | None = None
         self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
         crawler.signals.connect(self.robots.host_parked, polite_host_parked)
+        crawler.signals.connect(self._leaves, signals.request_reached_downloader)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
@@ -115,6 +118,10 @@ class Runtime:
         if runtime is None:
             runtime = _runtimes[crawler] = cls(crawler)
         return runtime
+
+    def _leaves(self, request: Request) -> None:
+        for tell in self.leaving:  # a signal costs more than all of them, so there is one
+            tell(request)
 
     async def _spider_opened(self) -> None:
         engine.on_closing(self.crawler, self._stop)
