@@ -8,6 +8,7 @@ Derive your own downloader from `PoliteDownloader` to keep both.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader import Downloader
@@ -19,6 +20,8 @@ from scrapy_polite.runtime.robots_fetch import checked
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -31,8 +34,12 @@ class PoliteDownloader(Downloader):
         super().__init__(crawler)
         self.idle: set[Request] = set()
         self._runtime = Runtime.of(crawler) if config.is_enabled(crawler.settings) else None
-        self._download_request = self.handlers.download_request_async
-        self.handlers.download_request_async = self._depart  # type: ignore[method-assign]
+        if self._runtime is not None:
+            self._watch = handlers.Watch(crawler)
+            self._download_request = self.handlers.download_request_async
+            self.handlers.download_request_async = partial(  # type: ignore[method-assign]
+                self._depart, self._runtime
+            )
 
     def fetch(self, request: Request, *args: Any) -> Deferred[Any]:
         """Download a request; afterwards its turn and place are free whatever became of it."""
@@ -46,13 +53,10 @@ class PoliteDownloader(Downloader):
         """Return whether all places are taken by requests that do not wait."""
         return 0 < self.total_concurrency <= len(self.active) - len(self.idle)
 
-    async def _depart(self, request: Request) -> Response:
+    def _depart(self, runtime: Runtime, request: Request) -> Coroutine[Any, Any, Response]:
         """Hand a request to the network: what it waited in its download slot is no fetch."""
-        download = self._download_request(request)
-        if self._runtime is None:
-            return await download
-        self._runtime.leases.begin(request, self._runtime.clock())
-        return await handlers.in_time(self.crawler, download, request)
+        runtime.leases.begin(request, runtime.clock())
+        return self._watch.over(self._download_request(request), request)
 
     def _left(self, result: Any, request: Request, runtime: Runtime) -> Any:
         self.idle.discard(request)

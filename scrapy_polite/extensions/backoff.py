@@ -42,7 +42,7 @@ class PoliteBackoff:
         self._statuses = runtime.config.backoff_statuses
         self._deaf_until_at: OrderedDict[str, float] = OrderedDict()  # hosts, to others' words
         runtime.turns.subscribers.append(runtime.parking.turn_ended)
-        crawler.signals.connect(self._answered, signals.response_downloaded)
+        runtime.wire.answered.append(self._answered)
         crawler.signals.connect(self._nothing_to_do, signals.scheduler_empty)
         crawler.signals.connect(self._closed, signals.spider_closed)
 

@@ -50,7 +50,7 @@ class PoliteProgress:
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._pages = 0
         self._paces = Paces()
-        self._waits: dict[str, str] = {}  # host key -> why it waits
+        self._waits: dict[str, tuple[str, float]] = {}  # host key -> why it waits, after how long
         self._blocked: dict[str, tuple[float, str]] = {}  # host key -> until when, and why
         self._calls: list[AsyncioLoopingCall | LoopingCall] = []
         self._bar: bar.Bar | None = None
@@ -76,7 +76,10 @@ class PoliteProgress:
         if host is None:
             return f"{url}: no host's clock is for it"
         queued = next((item for item in self._queued() if item.host == host), None)
-        reason = self._waits.get(host, "nothing was fetched from it yet")
+        reason = "nothing was fetched from it yet"
+        if host in self._waits:
+            part, duration = self._waits[host]
+            reason = f"{part}, after a fetch of {span(duration)}"
         words = {
             None: "no request for it is queued, its turn would come",
             Standing.FETCHING: "a request of it is in flight, and there is one at a time",
@@ -118,7 +121,7 @@ class PoliteProgress:
         self._pages += is_page and ended.response is not None and ended.outcome != Outcome.REFUSED
         if turn.reason != BLOCKED:
             self._paces.add(host, ended.duration, turn.wait)
-        self._waits[host] = f"{turn.reason}, after a fetch of {span(ended.duration)}"
+        self._waits[host] = turn.reason, ended.duration
 
     def _host_blocked(self, host: str, seconds: float, reason: str) -> None:
         self._blocked[host] = self._runtime.clock() + seconds, reason

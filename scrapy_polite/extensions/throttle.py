@@ -29,10 +29,11 @@ class PoliteThrottle:
     """Publishes each host's delay and counts the reasons of waits."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+        self._crawler, self._stats = crawler, crawler.stats
         self._debug = crawler.settings.getbool("AUTOTHROTTLE_DEBUG")
         runtime = Runtime.of(crawler)
         runtime.leases.rules = runtime.config.rules  # with the factor; without us floors count
+        self._waited = 0.0  # seconds
         runtime.turns.subscribers.append(self._turn_ended)
 
     @classmethod
@@ -41,10 +42,10 @@ class PoliteThrottle:
         return cls(crawler) if config.is_enabled(crawler.settings) else AutoThrottle(crawler)
 
     def _turn_ended(self, ended: TurnEnded) -> None:
-        count, turn = self._crawler.stats.inc_value, ended.turn
+        count, turn = self._stats.inc_value, ended.turn
         count(stats.WAIT_REASON.format(reason=turn.reason))
-        waited = self._crawler.stats.get_value(stats.WAIT_SECONDS, 0.0)
-        self._crawler.stats.set_value(stats.WAIT_SECONDS, waited + turn.wait)
+        self._waited += turn.wait
+        self._stats.set_value(stats.WAIT_SECONDS, self._waited)
         if turn.capped:
             count(stats.WAIT_CAPPED)
         if ended.outcome is Outcome.TROUBLED:

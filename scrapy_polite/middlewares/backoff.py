@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
 from scrapy.exceptions import DownloadCancelledError, NotConfigured, StopDownload
 
 from scrapy_polite import config, stats
@@ -45,17 +44,13 @@ class PoliteBackoffMiddleware:
         self._is_robots = runtime.robots.is_robots
         self._adjust = crawler.settings.getint("RETRY_PRIORITY_ADJUST")
         self._offline = crawler.settings.getbool("HTTPCACHE_IGNORE_MISSING")
-        crawler.signals.connect(self._downloaded, signals.response_downloaded)
+        runtime.wire.leaving.append(self._leaves)
+        runtime.wire.answered.append(self._answered)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteBackoffMiddleware:
         """Make one as Scrapy does."""
         return cls(crawler)
-
-    def process_request(self, request: Request, spider: Any = None) -> None:
-        """Let the dupe filter see where a request that came back redirects to."""
-        if request.meta.pop(_FILTERED, False):
-            request.dont_filter = False
 
     def process_response(
         self, request: Request, response: Response, spider: Any = None
@@ -92,7 +87,13 @@ class PoliteBackoffMiddleware:
         )
         return again
 
-    def _downloaded(self, response: Response, request: Request) -> None:
+    @staticmethod
+    def _leaves(request: Request) -> None:
+        """Let the dupe filter see where a request that came back redirects to."""
+        if request.meta.pop(_FILTERED, False):
+            request.dont_filter = False
+
+    def _answered(self, response: Response, request: Request) -> None:
         """Keep a refusal out of HttpCache, and let it have the answer that comes in the end."""
         meta = request.meta
         if response.status in self._statuses:

@@ -35,9 +35,9 @@ class PoliteGateMiddleware:
         self._shared = runtime.store.shared
         self._leases = runtime.leases
         self._floors = runtime.config.slot_floors
-        runtime.leaving.append(self._leaves)
+        runtime.wire.leaving.append(self._leaves)
+        runtime.wire.answered.append(self._answered)
         connect = crawler.signals.connect
-        connect(self._answered, signals.response_downloaded)
         connect(self._left, signals.request_left_downloader)
         connect(self._opened, signals.spider_opened)
 
@@ -52,13 +52,6 @@ class PoliteGateMiddleware:
         if self._shared:
             # Kept-alive connections of several processes would add up at the host.
             request.headers["Connection"] = "close"
-
-    def process_response(
-        self, request: Request, response: Response, spider: Any = None
-    ) -> Response:
-        """Give back a turn that another middleware's answer left unused."""
-        self._turns.yield_turn(request)
-        return response
 
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
         """Give back a turn that another middleware's exception left unused; say what it was."""

@@ -35,7 +35,7 @@ class PoliteIdentityMiddleware:
         self._identity = runtime.config.identity
         self._user_agent = self._identity.user_agent.encode()
         self._told = False
-        runtime.leaving.append(self._leaves)
+        runtime.wire.leaving.append(self._leaves)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PoliteIdentityMiddleware:

@@ -12,7 +12,7 @@ never more than twice the delay that the host's answers give.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from scrapy_polite.policy import backoff
 from scrapy_polite.policy.backoff import Backoff, BackoffRules
@@ -115,7 +115,7 @@ def after_fetch(state: HostState, fetch: Fetch, rules: HostRules, random: float)
     blocked = memory.until_at - fetch.ended_at
     if blocked > wait:
         wait, reason = blocked, BLOCKED
-    kept = replace(state, duration=duration, delay=delay.seconds, backoff=memory)
+    kept = HostState(duration, delay.seconds, memory)
     return Turn(kept, wait, reason, delay.capped)
 
 

@@ -90,7 +90,7 @@ def _known(url: str) -> tuple[str, str] | None:
     found = _AUTHORITY.match(url) or _AUTHORITY.match(url.translate(_TIDY))
     if found is None:
         return None
-    scheme, authority = found[1].lower(), found[2].translate(_TIDY).rpartition("@")[2]
+    scheme, authority = found.groups()
     resolve = _resolve if len(authority) <= _LONGEST else _resolve.__wrapped__
     return resolve(scheme, authority)
 
@@ -98,6 +98,7 @@ def _known(url: str) -> tuple[str, str] | None:
 @lru_cache(maxsize=_CACHE_SIZE)
 def _resolve(scheme: str, authority: str) -> tuple[str, str] | None:
     """The host and the origin of an authority, cached: a crawl asks for few hosts, often."""
+    scheme, authority = scheme.lower(), authority.translate(_TIDY).rpartition("@")[2]
     name, port = _split_port(authority)
     host = _fit(_canonical_host(name))
     if not host:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    Download = Coroutine[Any, Any, Response]
+
 logger = logging.getLogger(__name__)
 GRACE = 1.0  # seconds; a handler that keeps the timeout by itself comes first
 SCHEMES = ("http", "https")
@@ -60,31 +62,41 @@ def tells_octets(crawler: Crawler, scheme: str) -> bool:
     return _written_in(handler) in _TELLING
 
 
-async def in_time(
-    crawler: Crawler, download: Coroutine[Any, Any, Response], request: Request
-) -> Response:
-    """Await a download no longer than the request's `download_timeout`, head and body together.
+class Watch:
+    """Ends downloads that take longer than `download_timeout`, head and body together.
 
     httpx begins to count anew with each octet, and of a user's own handler nothing is known; the
     latter may take as long as it likes for pages.  Scrapy's others keep the timeout by themselves,
     and so does each one without asyncio.
-
-    Raises:
-        DownloadTimeoutError: it took longer.
     """
-    seconds = request.meta.get("download_timeout")
-    if not seconds or not is_asyncio_available() or not _needs_watch(crawler, request):
-        return await download
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._homes: dict[str, str] = {}  # scheme -> module of its handler's method
+
+    def over(self, download: Download, request: Request) -> Download:
+        """Return a download that raises DownloadTimeoutError in time; as it is where it does."""
+        seconds = request.meta.get("download_timeout")
+        if not seconds or not self._is_needed(request) or not is_asyncio_available():
+            return download
+        return _in_time(download, request, seconds)
+
+    def _is_needed(self, request: Request) -> bool:
+        scheme = request.url.partition(":")[0]
+        home = self._homes.get(scheme)
+        if home is None:
+            handler, _ = engine.handler_of(self._crawler, scheme)
+            home = self._homes[scheme] = _written_in(handler)
+        return home == _STREAMING or (
+            ROBOTS_META in request.meta and not home.startswith(_OF_SCRAPY)
+        )
+
+
+async def _in_time(download: Download, request: Request, seconds: float) -> Response:
     try:
         return await asyncio.wait_for(download, seconds + GRACE)
     except asyncio.TimeoutError:
         raise DownloadTimeoutError(f"{request.url} took longer than {seconds:g} s") from None
-
-
-def _needs_watch(crawler: Crawler, request: Request) -> bool:
-    handler, _ = engine.handler_of(crawler, request.url.partition(":")[0])
-    home = _written_in(handler)
-    return home == _STREAMING or (ROBOTS_META in request.meta and not home.startswith(_OF_SCRAPY))
 
 
 def _is_httpx_with_http2(crawler: Crawler, handler: object) -> bool:

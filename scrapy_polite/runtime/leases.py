@@ -30,7 +30,8 @@ class Held:
         held_at: when the turn was granted.
         asked_at: since when the request waited for it.
         began_at: when the request was handed to the network; None before.
-        response: the answer; None before, and when there was none.
+        heard: whether an answer came, or its headers.
+        response: the answer; None before, and when none came whole.
         refused: whether the answer is a refusal.
         retry_after: of a refusal in seconds; None without a usable one.
     """
@@ -39,6 +40,7 @@ class Held:
     held_at: float
     asked_at: float
     began_at: float | None = None
+    heard: bool = False
     response: Response | None = None
     refused: bool = False
     retry_after: float | None = None
@@ -58,7 +60,8 @@ class TurnEnded:
     """What subscribers are told when a host's turn is over.
 
     Args:
-        response: the answer; None when there was none.
+        heard: whether an answer came, or its headers.
+        response: the answer; None when none came whole.
         retry_after: of a refusal in seconds; None without a usable one.
         began_at: start of the fetch in our monotonic clock.
         duration: seconds on the wire.
@@ -67,6 +70,7 @@ class TurnEnded:
 
     request: Request
     lease: Lease = field(repr=False)
+    heard: bool
     response: Response | None
     outcome: Outcome
     retry_after: float | None
@@ -145,21 +149,13 @@ class Leases:
         if held is None:
             return False
         held.began_at = now
-        why: dict[str, object] = {"waited": now - held.asked_at}
-        rest = self._rests.get(held.lease.host)
-        if rest is not None:
-            why |= {"rest": rest.wait, "reason": rest.reason}
-        robots = request.meta.get("polite", {}).get("robots")
-        if robots is not None:
-            why["robots"] = robots
-        request.meta["polite"] = why
         return True
 
     def answered(self, request: Request, response: Response) -> None:
         """A request's answer arrived."""
         held = self._held.get(request)
         if held is not None:
-            held.response = response
+            held.heard, held.response = True, response
 
     def refused(self, request: Request, retry_after: float | None) -> None:
         """A request's answer is a refusal; *retry_after* in seconds, None without a usable one."""
@@ -175,11 +171,12 @@ class Leases:
         began_at = held.held_at if held.began_at is None else held.began_at
         fetch = self._fetch(request, held, began_at, now)
         turn = after_fetch(held.lease.state, fetch, self.rules, random.random())
-        request.meta.setdefault("polite", {})["duration"] = fetch.duration
+        self._explain(request, held, began_at, fetch.duration)
         self._remember(held.lease.host, turn)
         return TurnEnded(
             request,
             held.lease,
+            held.heard,
             held.response,
             held.outcome,
             held.retry_after,
@@ -187,6 +184,17 @@ class Leases:
             fetch.duration,
             turn,
         )
+
+    def _explain(self, request: Request, held: Held, began_at: float, duration: float) -> None:
+        """Say in a request's meta why it waited, and what became of it."""
+        why: dict[str, object] = {"waited": began_at - held.asked_at, "duration": duration}
+        rest = self._rests.get(held.lease.host)
+        if rest is not None:
+            why["rest"], why["reason"] = rest.wait, rest.reason
+        robots = request.meta.get("polite", {}).get("robots")
+        if robots is not None:
+            why["robots"] = robots
+        request.meta["polite"] = why
 
     def _remember(self, host: str, turn: Turn) -> None:
         self._rests[host] = turn
@@ -204,7 +212,8 @@ class Leases:
             learn=not request.meta.get("autothrottle_dont_adjust_delay"),
             floor=max(
                 self._own_floors.get(lease.host, 0.0),
-                *(self._slot_floors.get(key, 0.0) for key in (lease.host, slot or "")),
+                self._slot_floors.get(lease.host, 0.0),
+                self._slot_floors.get(slot or "", 0.0),
             ),
             crawl_delay=self._crawl_delay_of(lease.host),
         )

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -48,13 +47,12 @@ class Outage:
         self._clock = clock
         self._watch = OutageWatch()
         self._before: dict[str, HostState] = {}  # states of the hosts that failed, from before
-        self._heard: WeakKeyDictionary[Request, Lease] = WeakKeyDictionary()  # headers arrived
+        self._cut: WeakKeyDictionary[Request, Lease] = WeakKeyDictionary()  # answers not whole
         self._verdicts: WeakKeyDictionary[Request, Deferred[bool]] = WeakKeyDictionary()
         self._doubts: list[Deferred[bool]] = []  # verdicts that are not out
         self._doubt_timer: CallLaterResult | None = None
         self._probe_timer: CallLaterResult | None = None
         self._stopping = False
-        crawler.signals.connect(self._headers_received, signals.headers_received)
 
     @property
     def is_on(self) -> bool:
@@ -80,14 +78,16 @@ class Outage:
 
     def forgive(self, request: Request) -> None:
         """A request's download was cut by ourselves: its host is not in trouble."""
-        lease = self._heard.pop(request, None)
+        lease = self._cut.pop(request, None)
         if lease is not None:
             self._turns.leases.restore({lease.host: lease.state})
 
     def turn_ended(self, ended: TurnEnded) -> None:
         """Take note of how a fetch ended."""
         host = ended.lease.host
-        if ended.response is not None or ended.request in self._heard:
+        if ended.heard:
+            if ended.response is None:
+                self._cut[ended.request] = ended.lease
             self._answered(host)
             return
         verdict: Deferred[bool] = Deferred()
@@ -116,16 +116,17 @@ class Outage:
         self._decide(ours=True)
         self._stop_probing()
 
+    def heard(self, request: Request) -> None:
+        """Take note of a request whose headers arrived."""
+        held = self._turns.leases.get(request)
+        if held is not None:
+            held.heard = True
+            self._answered(held.lease.host)
+
     def sent(self, request: Request) -> None:
         """Take note of a request that goes to the network."""
         if self.is_on and self._turns.leases.get(request) is not None:
             self._crawler.stats.inc_value(stats.OUTAGE_PROBES)
-
-    def _headers_received(self, request: Request) -> None:
-        held = self._turns.leases.get(request)
-        if held is not None:
-            self._heard[request] = held.lease
-            self._answered(held.lease.host)
 
     def _answered(self, host: str) -> None:
         now = self._clock()

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Callable
 
 from scrapy.utils.asyncio import CallLaterResult, call_later
-from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_polite.frontier.hosts import NEVER, Frontier, Want
 from scrapy_polite.policy.host import HostState
+from scrapy_polite.runtime.running import run
 from scrapy_polite.state.protocol import Acquired, Lease, PolitenessStore, StoreUnavailable
 
 logger = logging.getLogger(__name__)
@@ -64,28 +64,28 @@ class Pump:
         if not hosts:
             return
         self.asking[want] += len(hosts)
-        asked = Deferred.fromCoroutine(self._store.acquire(hosts, limit=len(hosts)))
-        asked.addBoth(self._answered, want, hosts)
+        run(
+            self._store.acquire(hosts, limit=len(hosts)),
+            lambda result: self._answered(result, want, hosts),
+        )
 
     def end(self, lease: Lease, delay: float, state: HostState) -> None:
         """End a turn; the host is due *delay* seconds from now."""
-        ended = Deferred.fromCoroutine(self._store.release(lease, delay=delay, state=state))
-        ended.addBoth(self._ended, lease.host, delay)
+        run(
+            self._store.release(lease, delay=delay, state=state),
+            lambda result: self._ended(result, lease.host, delay),
+        )
 
     def give_back(self, lease: Lease) -> None:
         """End a turn that was not used."""
-        given = Deferred.fromCoroutine(self._store.give_back([lease]))
-        given.addBoth(self._ended, lease.host, 0.0)
+        run(self._store.give_back([lease]), lambda result: self._ended(result, lease.host, 0.0))
 
     def push_back(self, host: str, delay: float) -> None:
         """Leave a host alone for *delay* seconds from now at the least, whoever has its turn."""
         now = self._clock()
         self.frontier.postpone(host, now + delay, now)
         nobody = Lease(host, _NOBODY, 0.0, HostState())
-        pushed = Deferred.fromCoroutine(
-            self._store.release(nobody, delay=delay, state=nobody.state)
-        )
-        pushed.addBoth(self._noted)
+        run(self._store.release(nobody, delay=delay, state=nobody.state), self._noted)
 
     def arm(self) -> None:
         """Set the timer for the earliest ready time."""

@@ -29,13 +29,14 @@ from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
+from scrapy_polite.runtime.wire import Wire
 from scrapy_polite.signals import polite_host_parked
 from scrapy_polite.state.clock import steady
 from scrapy_polite.state.factory import make_store
 from scrapy_polite.state.protocol import StoreUnavailable
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from scrapy_polite.config import Config
@@ -95,15 +96,15 @@ class Runtime:
         self.robots.work_with(self.turns)
         self.pages = Pages(crawler, self.lanes, self.turns, clock)
         self.robots.files.next_page = self.pages.next_of
-        self.leaving: list[Callable[[Request], None]] = []  # told of each that goes to the network
         limit = self.config.rules.backoff.retry_after_max
+        self.wire = Wire(crawler.signals)
         self.outage = Outage(crawler, self.turns, clock)
         self.turns.subscribers.append(self.outage.turn_ended)
-        self.leaving.append(self.outage.sent)
+        self.wire.leaving.append(self.outage.sent)
+        self.wire.heard.append(self.outage.heard)
         self._renewing: AsyncioLoopingCall | LoopingCall | None = None
         self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
         crawler.signals.connect(self.robots.host_parked, polite_host_parked)
-        crawler.signals.connect(self._leaves, signals.request_reached_downloader)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
@@ -118,10 +119,6 @@ class Runtime:
         if runtime is None:
             runtime = _runtimes[crawler] = cls(crawler)
         return runtime
-
-    def _leaves(self, request: Request) -> None:
-        for tell in self.leaving:  # a signal costs more than all of them, so there is one
-            tell(request)
 
     async def _spider_opened(self) -> None:
         engine.on_closing(self.crawler, self._stop)

@@ -51,13 +51,13 @@ class Turns:
         robots_places: Callable[[], int],
         clock: Callable[[], float],
     ) -> None:
-        self._crawler = crawler
+        self._crawler, self._count = crawler, crawler.stats.inc_value
         self._lanes = lanes
         self._store = store
         self.leases = leases
         self.frontier = Frontier(judge)
         self.pump = Pump(self.frontier, store, granted=self.dispatch, woken=self.woken, clock=clock)
-        self.pump.store_failed = lambda: crawler.stats.inc_value(stats.STORE_UNAVAILABLE)
+        self.pump.store_failed = lambda: self._count(stats.STORE_UNAVAILABLE)
         self.subscribers: list[Callable[[TurnEnded], None]] = []
         self.turned_away: list[Callable[[Request, Exception], None]] = []  # told of what never went
         self._on_robots_turn = on_robots_turn
@@ -97,8 +97,8 @@ class Turns:
     async def _wait(self, request: Request, host: str) -> None:
         self.check(host)
         hop, now = ROBOTS_META in request.meta, self._clock()
-        lease = self.leases.take_unused(host)
-        if lease is not None:  # a middleware of the request that had it may be waiting for us
+        # A middleware of the request that had it may be waiting for us.
+        if (lease := self.leases.take_unused(host)) is not None:
             self.leases.attach(request, lease, now, now)  # one turn, and counted already
             return
         waiter = self._room.enter(request, host, now, hop=hop)
@@ -111,7 +111,7 @@ class Turns:
     def check(self, host: str) -> None:
         """Raise, and count it, when nothing of a host is fetched any more."""
         if self._stopping or host in self.parked:
-            self._crawler.stats.inc_value(stats.GATE_STOPPED)
+            self._count(stats.GATE_STOPPED)
             why = CrawlStopping if self._stopping else HostParked
             raise why(f"{host} is not asked again in this run")
 
@@ -127,7 +127,7 @@ class Turns:
         """Give a request a turn that is in hand."""
         now = self._clock()
         self.leases.attach(request, lease, now, now if asked_at is None else asked_at)
-        self._crawler.stats.inc_value(stats.GATE_TURNS)
+        self._count(stats.GATE_TURNS)
 
     def ask_robots(self, host: str, origin: str) -> None:
         """Somebody waits for the verdict of an origin."""
@@ -148,15 +148,17 @@ class Turns:
 
     def done(self, request: Request) -> None:
         """A request is done with, whatever became of it."""
-        self.yield_turn(request)
-        self.tick()
+        if self.yield_turn(request):
+            self.tick()
 
-    def yield_turn(self, request: Request) -> None:
-        """Give a request's turn back unused, if it has one."""
+    def yield_turn(self, request: Request) -> bool:
+        """Give a request's turn back unused; False when it has none."""
         held = self.leases.pop(request)
-        if held is not None:
-            self._crawler.stats.inc_value(stats.GATE_UNUSED)
-            self.pump.give_back(held.lease)
+        if held is None:
+            return False
+        self._count(stats.GATE_UNUSED)
+        self.pump.give_back(held.lease)
+        return True
 
     # who is next
 
@@ -172,8 +174,7 @@ class Turns:
                 places = self._robots_places() + self._room.hops - asking
                 self.pump.fill(want, self._limit(places))
         if self.frontier.has_ready(Want.GATE):
-            # As with Scrapy itself, what is downloaded directly waits for no place: pages that
-            # wait for it may hold them all.
+            # As with Scrapy itself, direct downloads need no place: pages that wait may hold all.
             self.pump.fill(Want.GATE, self._limit(_MANY))
         self.pump.arm()
 
@@ -198,7 +199,7 @@ class Turns:
     def _send_away(self, why: Exception, host: str | None = None) -> None:
         for waiter in list(self._room.clear(host)):
             self.frontier.waited(waiter.host, self._clock(), hop=waiter.hop)
-            self._crawler.stats.inc_value(stats.GATE_STOPPED)
+            self._count(stats.GATE_STOPPED)
             waiter.turn.errback(why)
 
     def woken(self) -> None:
@@ -210,8 +211,7 @@ class Turns:
     def page_places(self) -> int:
         """Return how many more turns may be asked for for pages."""
         coming = len(self.granted) + self.pump.asking[Want.PAGE]
-        free = engine.free_places(self._crawler) - coming
-        return self._limit(min(free, LEASED_AHEAD))
+        return self._limit(min(engine.free_places(self._crawler) - coming, LEASED_AHEAD))
 
     def freeze(self) -> None:
         """Hand out no turns but those of `probe`."""
