@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import SETTINGS_PRIORITIES
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_PREFIX = "POLITE_"
 QUEUE = "scrapy_polite.PolitePriorityQueue"
 DOWNLOADER = "scrapy_polite.PoliteDownloader"
 SETTINGS: dict[str, Any] = {
@@ -66,7 +68,7 @@ class Addon:
             read.identity.user_agent,
             read.identity.product_token,
         )
-        for line in _defeated(settings, read):
+        for line in [*_misspelt(settings), *_defeated(settings, read)]:
             logger.warning(line)
 
 
@@ -94,6 +96,18 @@ def _never_cache(settings: BaseSettings, statuses: frozenset[int]) -> None:
     ignored = {int(code) for code in settings.getlist(name)}
     priority = max(settings.getpriority(name) or 0, SETTINGS_PRIORITIES["addon"])
     settings.set(name, sorted(ignored | statuses), priority=priority)
+
+
+def _misspelt(settings: BaseSettings) -> list[str]:
+    """Return one line for each setting with a name like ours that nobody reads."""
+    ours = {name.removeprefix(_PREFIX): name for name in config.DEFAULTS}
+    lines = []
+    for name in settings:
+        if name.startswith(_PREFIX) and name not in config.DEFAULTS:
+            meant = get_close_matches(name.removeprefix(_PREFIX), ours, 1)
+            advice = f"write {ours[meant[0]]}" if meant else "leave it out"
+            lines.append(f"{name}: has no effect, there is no such setting; {advice}")
+    return lines
 
 
 class _Defeat(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
@@ -99,7 +100,8 @@ def flush_seen(crawler: Crawler) -> None:
     scheduler = engine._slot.scheduler if engine is not None and engine._slot else None
     file = getattr(getattr(scheduler, "df", None), "file", None)
     if file is not None:
-        file.flush()
+        with suppress(OSError):  # on a full disk it stays in the buffer
+            file.flush()
 
 
 def refresh_priority(queue: ScrapyPriorityQueue) -> None:

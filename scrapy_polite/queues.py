@@ -13,11 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.utils.job import job_dir
 
 from scrapy_polite import config, engine
 from scrapy_polite.runtime.lanes import is_lane
 from scrapy_polite.runtime.runtime import Runtime
-from scrapy_polite.spool.folders import folder_of, lanes_on_disk, remove_folder
+from scrapy_polite.spool.claim import Claim
+from scrapy_polite.spool.folders import (
+    drop_broken_index,
+    folder_of,
+    lanes_on_disk,
+    remove_folder,
+)
 from scrapy_polite.spool.journal import Journal
 
 if TYPE_CHECKING:
@@ -35,7 +42,7 @@ class PolitePriorityQueue:
     Args:
         downstream_queue_cls: class of the queues of one priority.
         key: directory to persist in; empty for memory.
-        startprios: what `close` returned in the run before.
+        startprios: of the run before; only tells whether the JOBDIR is one of ours.
         start_queue_cls: class of the queues of start requests, None for no such distinction.
     """
 
@@ -61,8 +68,11 @@ class PolitePriorityQueue:
         self._pages.add_queue(self)
         self.lanes: dict[str, ScrapyPriorityQueue] = {}
         self._journal: Journal | None = None
+        self._claim = Claim(Path(key)) if key else None
         if key:
             self._resume_all()
+        elif jobdir := job_dir(crawler.settings):  # Scrapy makes the one in memory first
+            drop_broken_index(Path(jobdir, "requests.queue"))
 
     @classmethod
     def from_crawler(
@@ -81,18 +91,16 @@ class PolitePriorityQueue:
     def push(self, request: Request) -> None:
         """Queue a request in its lane."""
         host, lane = self._lanes.lane_of(request)
-        queue = self.lanes.get(lane)
-        if queue is None:
-            queue = self._lane_queue(lane)
         try:
+            queue = self.lanes[lane] if lane in self.lanes else self._lane_queue(lane)
             queue.push(request)
-        except ValueError as error:  # the scheduler keeps it in memory and counts it
+        except (OSError, ValueError) as error:
             self._tell_unserialisable(request, error)
-            raise
-        if self._key:  # after the request itself: what is twice is better than what is lost
-            engine.flush_seen(self._crawler)
+            raise ValueError(str(error)) from error  # the scheduler keeps it in memory
         self.lanes[lane] = queue
         self._length += 1
+        if self._key:  # after the request itself: what is twice is better than what is lost
+            engine.flush_seen(self._crawler)
         self._pages.pushed(host, lane)
 
     def pop(self) -> Request | None:
@@ -131,18 +139,24 @@ class PolitePriorityQueue:
         return None if lane is None else self.lanes[lane].peek()
 
     def close(self) -> dict[str, list[int]]:
-        """Close all queues and return what is needed to resume."""
+        """Close all queues; return nothing, for what is on disk tells what to resume.
+
+        A kill while Scrapy writes a long index would leave one that cannot be read.
+        """
         if self._journal is not None:
             self._journal.close()
-        state = {lane: queue.close() for lane, queue in self.lanes.items()}
+        for queue in self.lanes.values():
+            queue.close()
+        if self._claim is not None:
+            self._claim.give_up()
         self.lanes.clear()
         self._length = 0
-        return state
+        return {}
 
     def __len__(self) -> int:
         return self._length
 
-    def _tell_unserialisable(self, request: Request, error: ValueError) -> None:
+    def _tell_unserialisable(self, request: Request, error: Exception) -> None:
         self._unserialisable += 1
         if self._unserialisable <= _NAMED:
             logger.warning("%s cannot be kept on disk, a stop loses it: %s", request, error)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from scrapy.core.downloader import Downloader
+from scrapy.core.downloader.handlers import DownloadHandlers
 from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -276,6 +277,23 @@ def test_one_warning_per_setting_that_defeats_politeness(
     assert all(": " in line for line in warned)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("POLITE_MIN_DELY", "write POLITE_MIN_DELAY"),
+        ("POLITE_ROBOTS_HOLD_TIME", "write POLITE_ROBOTS_HOLD"),
+        ("POLITE_XYZ", "leave it out"),
+    ],
+)
+def test_a_setting_that_is_none_is_named(
+    name: str, advice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A misspelt setting is named in one warning, with the one that it may mean."""
+    polite({name: 3})
+    [warned] = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert warned == f"{name}: has no effect, there is no such setting; {advice}"
+
+
 def test_the_start_names_the_identity(caplog: pytest.LogCaptureFixture) -> None:
     """One line at the start says who crawls and which groups of robots.txt apply."""
     caplog.set_level(logging.INFO)
@@ -325,6 +343,15 @@ def test_a_real_crawler_with_the_pack_switched_off(values: dict[str, Any]) -> No
     """POLITE_ENABLED = False leaves none of our components in a crawler."""
     found = made(crawler_of({**values, "POLITE_ENABLED": False}))
     assert not any("Polite" in name for name in (*found[MIDDLEWARES], *found[EXTENSIONS]))
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_download_handlers_of_a_crawler(on: bool) -> None:
+    """Downloads go by us while the pack is on; switched off, Scrapy's handlers are untouched."""
+    crawler = crawler_of({**ADDONS, "POLITE_ENABLED": on})
+    handlers = load_object(crawler.settings["DOWNLOADER"])(crawler).handlers
+    ours = handlers.download_request_async
+    assert (getattr(ours, "__func__", ours) is not DownloadHandlers.download_request_async) is on
 
 
 @pytest.mark.parametrize("forgotten", COMPONENTS, ids=lambda item: item.path)

@@ -81,7 +81,7 @@ def test_forbidden_parts_have_pages_that_the_front_page_links_to() -> None:
 # The answers
 
 ROBOTS_ANSWERS = {
-    "a file that allows all": ("robots", 0, 200, "Disallow: \n", None),
+    "a file that allows all": ("robots", 0, 200, "Allow: /\n", None),
     "a file that forbids a part": ("garden", 0, 200, "Disallow: /drafts/\n", None),
     "a file with Crawl-delay": ("bread", 0, 200, "Crawl-delay: 2\n", None),
     "no file": ("tides", 0, 404, "", None),
@@ -385,7 +385,7 @@ def test_the_last_words_follow_from_the_figures() -> None:
     worse = replace(KEPT, forbidden=1, most_at_once=2)
     assert "kept every promise; stock Scrapy would have broken 2" in table.verdict(worse, KEPT)
     assert "broke a promise: 2 requests at once" in table.verdict(KEPT, worse)
-    assert "2 of 7 asked waits" in table.sentence("Some crawl", replace(KEPT, waits_asked=7))
+    assert "2 of 7 requested waits" in table.sentence("Some crawl", replace(KEPT, waits_asked=7))
 
 
 def test_signatures_name_each_visitor_once_with_its_address() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import configparser
-import os
 import re
 import shlex
 import shutil
@@ -23,8 +22,10 @@ from typing import NamedTuple
 import pytest
 from scrapy.settings import Settings
 
-from distributed.servers import RedisServer, need
+from distributed.servers import RedisServer
 from harness import POLITE, Site, Web, most_at_once, robots_fetches
+from harness.child import environment
+from harness.needing import need
 from prose import ON_REDIS, ROOT, Command, page, pages
 from scrapy_polite.commands import politeness, robots
 
@@ -58,7 +59,7 @@ class Place(NamedTuple):
         return subprocess.Popen(
             [sys.executable, "-m", *words],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -224,7 +225,7 @@ def test_a_crawl_without_a_contact(place: Place) -> None:
 @pytest.mark.slow
 def test_the_recipe_for_scrapy_redis(web: Web, tmp_path: Path) -> None:
     """Typed from top to bottom, with other addresses, it makes two workers one polite guest."""
-    need("redis-cli", is_there=bool(shutil.which("redis-cli")), get_it="Debian: redis-tools")
+    need("redis-cli", shutil.which("redis-cli"), "apt-get install redis-tools")
     pytest.importorskip("scrapy_redis")
     commands = [command.line for command in RECIPE.commands]
     server, cli = (

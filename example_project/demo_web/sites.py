@@ -56,7 +56,7 @@ class Site:
         lines = ["User-agent: *"]
         if self.crawl_delay is not None:
             lines.append(f"Crawl-delay: {self.crawl_delay:g}")
-        lines += [f"Disallow: {path}" for path in self.forbidden or ("",)]
+        lines += [f"Disallow: {path}" for path in self.forbidden] or ["Allow: /"]
         return "\n".join(lines) + "\n"
 
     def forbids(self, path: str) -> bool:
@@ -80,7 +80,7 @@ SITES = (
         "clocks",
         "127.0.0.15",
         0.15,
-        "at rulebook",
+        "a redirect",
         forbidden=("/workshop/",),
         robots="rulebook",
     ),

@@ -47,7 +47,8 @@ def table(stock: Mapping[str, Figures], polite: Mapping[str, Figures]) -> str:
     rows = [_row(site.name, site.manner, stock[site.name], polite[site.name]) for site in SITES]
     last = _row("all", "", total(stock.values()), total(polite.values()))
     meanings = [f"{heading:<11} {meaning}" for heading, _, meaning in COLUMNS]
-    return "\n".join([top, under, rule, *rows, rule, last, "", *meanings])
+    where = f"The sites are {SITES[0].address} to {SITES[-1].address}, in this order."
+    return "\n".join([top, under, rule, *rows, rule, last, "", *meanings, "", where])
 
 
 def signatures(fetches: Sequence[Fetch]) -> str:
@@ -63,7 +64,7 @@ def sentence(name: str, crawl: Figures) -> str:
     """One crawl in plain words."""
     return fill(
         f"{name}: at most {crawl.most_at_once} at once on a host, least wait {_ratio(crawl)} "
-        f"times the fetch, {crawl.waits_kept} of {crawl.waits_asked} asked waits kept, "
+        f"times the fetch, {crawl.waits_kept} of {crawl.waits_asked} requested waits kept, "
         f"{crawl.forbidden} forbidden pages asked for, "
         f"{crawl.pages} of {crawl.allowed} allowed pages got.",
         WIDTH,

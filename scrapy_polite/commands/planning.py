@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scrapy_polite import config
-from scrapy_polite.report.words import many, span
+from scrapy_polite.config import values
+from scrapy_polite.report.words import many, printable, span
 from scrapy_polite.simulator import HostPlan, Plan, Simulation, simulate
 from scrapy_polite.simulator.result import PLACE, ROBOTS, ROBOTS_PLACE
 
@@ -50,7 +51,7 @@ def hosts_like(report: Report) -> list[HostPlan]:
     """
     hosts = [host for host in report.hosts if host.fetches]
     if not hosts:
-        raise ValueError(f"{report.source} has no fetches to plan by.")
+        raise ValueError(f"{printable(report.source)} has no fetches to plan by.")
     return [
         HostPlan(
             pages=host.pages + host.media + host.remains,
@@ -74,7 +75,8 @@ def estimate(
     Raises:
         ValueError: a number or setting is bad.
     """
-    crawl = simulate(Plan(hosts, places=places, rules=config.read_rules(settings)))
+    rules, robots_places = config.read_rules(settings), _robots_places(settings)
+    crawl = simulate(Plan(hosts, places=places, robots_places=robots_places, rules=rules))
     pages = sum(host.pages for host in hosts)
     lines = [
         f"{many(pages, 'page')} of {many(len(hosts), 'host')}, at most {places} at once: "
@@ -83,8 +85,14 @@ def estimate(
     if report is not None:
         left = sum(host.remains for host in report.hosts)
         more = f"; {many(left, 'more page')} were left" if left else ""
-        lines.append(f"The crawl in {report.source} took {span(report.seconds)}{more}.")
+        lines.append(f"The crawl itself took {span(report.seconds)}{more}.")
     return "\n".join([*lines, *_where(crawl)])
+
+
+def _robots_places(settings: BaseSettings) -> int:
+    name = "POLITE_ROBOTS_CONCURRENCY"
+    default, value = config.DEFAULTS[name], settings.get(name)
+    return values.count(name, default if value is None else value, example=default)
 
 
 def _where(crawl: Simulation) -> list[str]:

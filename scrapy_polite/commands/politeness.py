@@ -64,10 +64,14 @@ class Command(ScrapyCommand):
             action="store_true",
             help="estimate how long a polite crawl takes, of --hosts or like the one in a log",
         )
-        plan.add_argument("--hosts", type=int, default=1, metavar="N", help="how many hosts")
-        plan.add_argument("--pages", type=int, default=100, metavar="P", help="pages of each")
+        plan.add_argument("--hosts", type=int, default=1, metavar="N", help="how many hosts (1)")
+        plan.add_argument("--pages", type=int, default=100, metavar="P", help="pages of each (100)")
         plan.add_argument(
-            "--latency", type=float, default=0.5, metavar="S", help="seconds that a fetch takes"
+            "--latency",
+            type=float,
+            default=0.5,
+            metavar="S",
+            help="seconds that a fetch takes (0.5)",
         )
         plan.add_argument(
             "--places", type=int, metavar="C", help="fetches at once (CONCURRENT_REQUESTS)"
@@ -158,7 +162,9 @@ class Command(ScrapyCommand):
         report = self._load(Path(args[0])) if args else None
         if args and report is None:
             return
-        places = opts.places or self._settings().getint("CONCURRENT_REQUESTS")
+        places = opts.places
+        if places is None:
+            places = self._settings().getint("CONCURRENT_REQUESTS")
         try:
             if report is not None:
                 hosts = planning.hosts_like(report)

@@ -17,6 +17,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_polite import config
 from scrapy_polite import signals as our_signals
+from scrapy_polite.frontier.hosts import NEVER
 from scrapy_polite.policy.host import BLOCKED, Outcome
 from scrapy_polite.policy.origin import origin_of
 from scrapy_polite.report import bar
@@ -101,6 +102,9 @@ class PoliteProgress:
             is_wanted = taken or frontier.want(host, now)[0] is not None
             if requests or is_wanted:
                 due_in = max(ready_at - now, 0.0)
+                if not (taken or is_wanted or due_in):  # its pages wait for their robots.txt
+                    held_for = frontier.closed_until_at(host) - now
+                    due_in = held_for if 0.0 < held_for < NEVER else 0.0
                 standing = self._standing(host, due_in, taken=taken, is_wanted=is_wanted)
                 yield Queued(host, standing, due_in, requests)
 
@@ -112,7 +116,7 @@ class PoliteProgress:
         if due_in > 0:
             until_at, _ = self._blocked.get(host, (0.0, ""))
             return Standing.BLOCKED if until_at > self._runtime.clock() else Standing.WAITING
-        # Ready by the clock, but its pages may wait for a robots.txt that cannot be read.
+        # Ready by the clock, but its robots.txt may be on its way.
         return Standing.READY if is_wanted else Standing.WAITING
 
     def _turn_ended(self, ended: TurnEnded) -> None:

@@ -14,7 +14,6 @@ from scrapy.exceptions import NotConfigured
 
 from scrapy_polite import config
 from scrapy_polite.report.load import from_log, save
-from scrapy_polite.report.paths import paths
 from scrapy_polite.report.promises import BROKEN
 from scrapy_polite.report.reader import NotReadable
 from scrapy_polite.report.text import headline
@@ -36,8 +35,8 @@ class PoliteReport:
     def __init__(self, crawler: Crawler) -> None:
         if not config.is_enabled(crawler.settings):
             raise NotConfigured
-        read = Runtime.of(crawler).config
-        where = paths(read.timeline, read.report, resumes=bool(crawler.settings["JOBDIR"]))
+        self._runtime = Runtime.of(crawler)
+        where = self._runtime.report_paths()
         if where is None or where.report is None:
             raise NotConfigured
         self._where = where
@@ -50,6 +49,9 @@ class PoliteReport:
         return cls(crawler)
 
     def _stopped(self) -> None:
+        if self._runtime.event_log is None:
+            logger.error("No politeness report: this crawl has no event log")
+            return
         try:
             report = from_log(self._where.log)
             save(report, self._report)

@@ -20,7 +20,6 @@ from scrapy_polite.policy.host import Outcome
 from scrapy_polite.policy.origin import origin_of, robots_url
 from scrapy_polite.policy.robots_cache import Standing
 from scrapy_polite.report import schema
-from scrapy_polite.report.paths import paths
 from scrapy_polite.report.schema import cut
 from scrapy_polite.report.writer import FLUSH_INTERVAL, LogWriter
 from scrapy_polite.robots.parser import Rfc9309RobotParser
@@ -57,16 +56,22 @@ class PoliteTimeline:
         if not config.is_enabled(crawler.settings):
             raise NotConfigured
         runtime = self._runtime = Runtime.of(crawler)
-        timeline, report = runtime.config.timeline, runtime.config.report
-        where = paths(timeline, report, resumes=bool(crawler.settings["JOBDIR"]))
+        where = runtime.report_paths()
         if where is None:
             raise NotConfigured
         try:
             self._log = LogWriter(where.log, append=where.appends)
+        except BlockingIOError:
+            raise NotConfigured(
+                f"{where.log} is the event log of another crawl that runs, so this one has no log "
+                "and no report: write %(name)s into POLITE_REPORT and POLITE_TIMELINE, where the "
+                "spiders' names tell their files apart"
+            ) from None
         except OSError as error:
             raise ValueError(
                 f"The event log {where.log} cannot be written: {error.strerror}."
             ) from None
+        runtime.event_log = where.log
         self._verdicts = runtime.robots.verdicts
         self._identity = runtime.config.identity
         self._agent = self._identity.user_agent.encode("latin-1", "replace")

@@ -137,6 +137,10 @@ class Frontier:
         """Return what a host would use a turn for, and the origin of a robots.txt."""
         return self._want(self._hosts[key], now)
 
+    def closed_until_at(self, key: str) -> float:
+        """Return when the first of a host's origins that may not go is judged again, or NEVER."""
+        return self._hosts[key].closed_until_at()
+
     def open_origins(self, key: str) -> list[str]:
         """Return the origins of a host whose pages may go."""
         return list(self._hosts[key].opened)

@@ -43,7 +43,7 @@ class PoliteBackoffMiddleware:
         self._statuses = runtime.config.backoff_statuses
         self._is_robots = runtime.robots.is_robots
         self._adjust = crawler.settings.getint("RETRY_PRIORITY_ADJUST")
-        self._offline = crawler.settings.getbool("HTTPCACHE_IGNORE_MISSING")
+        self._offline = runtime.robots.offline
         runtime.wire.leaving.append(self._leaves)
         runtime.wire.answered.append(self._answered)
 

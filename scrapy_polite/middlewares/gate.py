@@ -16,6 +16,7 @@ from scrapy_polite import config, engine
 from scrapy_polite.policy.origin import host_of
 from scrapy_polite.runtime import handlers
 from scrapy_polite.runtime.runtime import Runtime
+from scrapy_polite.runtime.wire import tell
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -31,7 +32,7 @@ class PoliteGateMiddleware:
             raise NotConfigured
         self._crawler = crawler
         runtime = Runtime.of(crawler)
-        self._turns = runtime.turns
+        self._turns, self._robots = runtime.turns, runtime.robots
         self._shared = runtime.store.shared
         self._leases = runtime.leases
         self._floors = runtime.config.slot_floors
@@ -47,17 +48,25 @@ class PoliteGateMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request, spider: Any = None) -> None:
-        """Wait for the turn of the request's host."""
+        """Wait for the turn of the request's host, and for the verdict where none was taken."""
+        if self._robots.at_gate is not None:
+            await self._robots.at_gate(request)
         await self._turns.take(request)
         if self._shared:
             # Kept-alive connections of several processes would add up at the host.
             request.headers["Connection"] = "close"
 
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Response:
+        """Give back a turn that another middleware's answer left unused, before others see it."""
+        self._turns.done(request)
+        return response
+
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
         """Give back a turn that another middleware's exception left unused; say what it was."""
-        self._turns.yield_turn(request)
-        for tell in self._turns.turned_away:
-            tell(request, exception)
+        self._turns.done(request)
+        tell(self._turns.turned_away, request, exception)
 
     def _opened(self) -> None:
         handlers.prepare(self._crawler)

@@ -1,7 +1,8 @@
 """robots.txt verdicts with the semantics of RFC 9309, in place of Scrapy's RobotsTxtMiddleware.
 
 The verdict is taken when a request is released.  A request whose origin is not judged yet waits and
-holds no place.  Statistics, log line and exception of a forbidden request are Scrapy's own.
+holds no place.  Offline, where HttpCache answers, it is taken at the gate instead: only for what
+really goes out.  Statistics, log line and exception of a forbidden request are Scrapy's own.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         runtime = Runtime.of(crawler)
         self._robots = runtime.robots
         self._product_token = runtime.config.identity.product_token
+        if self._robots.offline:
+            self._robots.at_gate = self._judge
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RobotsTxtMiddleware:  # type: ignore[override]
@@ -38,11 +41,17 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         return cls(crawler) if config.is_enabled(crawler.settings) else RobotsTxtMiddleware(crawler)
 
     async def process_request(self, request: Request, spider: Any = None) -> None:
-        """Wait for the verdict of the request's origin.
+        """Wait for the verdict of the request's origin, unless the gate does.
 
         Raises:
             IgnoreRequest: the rules forbid it, or (RobotsUnreachable) they cannot be read.
         """
+        if self._robots.offline:
+            request.meta["polite"] = {}  # not what the page says on which it was found
+        else:
+            await self._judge(request)
+
+    async def _judge(self, request: Request) -> None:
         why = request.meta["polite"] = {"robots": "unreachable"}
         parser = await self._robots.parser_for(request)
         why["robots"] = "disallowed"

@@ -153,10 +153,17 @@ class PoliteQueue:
     # handing out
 
     def _hand_out(self, taken: Taken) -> Request | None:
-        """Return a request if it may go now; else it goes back."""
-        told = self._serializer.loads(taken.request)
-        request = request_from_dict(told, spider=self._spider)
+        """Return a request if it may go now; else it goes back, or away if it cannot be read."""
         lease = taken.lease
+        try:
+            told = self._serializer.loads(taken.request)
+            request = request_from_dict(told, spider=self._spider)
+        except Exception as error:  # a serializer raises whatever it meets
+            logger.error("A request of %s cannot be read and is dropped: %s", taken.host, error)
+            self._shelf.done([taken.number])
+            if lease is not None:
+                self._turns.pump.give_back(lease)
+            return None
         if lease is not None and not self._may_go(request, taken, lease):
             return None
         self._supply.given(request, taken)

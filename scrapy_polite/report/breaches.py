@@ -6,7 +6,7 @@ A wait may be `ROUNDING` short.  Where a resumed run went on with the wall clock
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -43,11 +43,12 @@ def breaches(
     Args:
         fetches: those of the history by start.
         between: the gaps between them.
-        resumed_at: when runs after the first began.
+        resumed_at: when runs after the first began, in order.
     """
 
     def slack(ended_at: float, next_at: float) -> float:
-        return RESUMING if any(ended_at < at <= next_at for at in resumed_at) else ROUNDING
+        resumed = bisect_right(resumed_at, next_at) > bisect_right(resumed_at, ended_at)
+        return RESUMING if resumed else ROUNDING
 
     usual: Slack = slack if resumed_at else lambda ended_at, next_at: ROUNDING
     return dict(_breaches(history, fetches, between, usual))
@@ -91,15 +92,15 @@ def _short(
 def _in_force(delays: Sequence[tuple[float, str, float]]) -> Callable[[float], float]:
     """Return what tells the Crawl-delay of a host at an instant: the most of its origins."""
     known: dict[str, float] = {}
-    since, most = [], []
+    since, most = list[float](), [0.0]
     for at, origin, seconds in delays:
+        falls = seconds < known.get(origin, 0.0)
         known[origin] = seconds
         since.append(at)
-        most.append(max(known.values()))
+        most.append(max(known.values()) if falls else max(most[-1], seconds))
 
     def in_force(at: float) -> float:
-        number = bisect_left(since, at)
-        return most[number - 1] if number else 0.0
+        return most[bisect_left(since, at)]
 
     return in_force
 
@@ -108,16 +109,15 @@ def _too_early(
     history: History, fetches: Sequence[Span], slack: Slack
 ) -> Iterator[tuple[str, Breach]]:
     """Yield the breach when fetches came before a Retry-After was over."""
-    starts = [start for start, _ in fetches]
     early = []
     for ended_at, seconds in history.asked:
-        number = bisect_left(starts, ended_at)
-        while number < len(fetches) and fetches[number][1] <= ended_at:
-            number += 1  # the refusal itself, when it took no time
+        # Not the refusal itself, which starts then too when it took no time.
+        number = bisect_right(fetches, (ended_at, ended_at))
         if number < len(fetches):
-            wait = starts[number] - ended_at
-            if wait < seconds - slack(ended_at, starts[number]):
-                early.append((starts[number], wait, seconds))
+            start = fetches[number][0]
+            wait = start - ended_at
+            if wait < seconds - slack(ended_at, start):
+                early.append((start, wait, seconds))
     if early:
         at, wait, seconds = early[0]
         words = f"{wait:.3g} s after a Retry-After of {seconds:g} s"

@@ -10,6 +10,7 @@ from scrapy_polite.report.plain import from_plain, to_plain
 from scrapy_polite.report.reader import NotReadable, Reading, read_log
 from scrapy_polite.report.summary import FORMAT, Report, summarise
 from scrapy_polite.report.tally import Tally
+from scrapy_polite.report.text import to_text
 
 _REPORT_BYTES = 1 << 28  # no report of ours is larger
 
@@ -41,7 +42,7 @@ def save(report: Report, path: Path) -> None:
 
     Raises:
         OSError: the file cannot be written.
-        ValueError: the name ends in neither .json nor .html.
+        ValueError: the name ends in none of .json, .html and .txt.
     """
     check_ending(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,10 +55,10 @@ def check_ending(path: Path) -> None:
     """Raise when no report can be written to a path.
 
     Raises:
-        ValueError: the name ends in neither .json nor .html.
+        ValueError: the name ends in none of .json, .html and .txt.
     """
     if path.suffix not in _WRITERS:
-        raise ValueError(f"{path} ends in neither .json nor .html: write one of the two.")
+        raise ValueError(f"{path} ends in none of .json, .html and .txt: write one of them.")
 
 
 def to_json(report: Report) -> str:
@@ -86,7 +87,9 @@ def _from_report(path: Path) -> Report | None:
 
 
 def _begins_report(start: str) -> bool:
+    if start.startswith('{"event"'):  # a log, whatever its texts are
+        return False
     return start[:9].lower() == "<!doctype" or (start.startswith("{") and FORMAT in start)
 
 
-_WRITERS = {".json": to_json, ".html": to_page}
+_WRITERS = {".json": to_json, ".html": to_page, ".txt": to_text}

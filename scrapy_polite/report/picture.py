@@ -42,6 +42,11 @@ class Picture:
     rows: tuple[Row, ...] = ()
     left_out: int = 0
 
+    def __post_init__(self) -> None:
+        known = set(range(len(self.kinds)))
+        if not all(len(row.spans) % 3 == 0 and known >= {*row.spans[2::3]} for row in self.rows):
+            raise ValueError("a row has no such spans")
+
 
 def picture(histories: Iterable[History], seconds: float, *, spans_max: int = SPANS_MAX) -> Picture:
     """Return the picture of these hosts, of which the first count most."""

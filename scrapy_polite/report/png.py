@@ -65,7 +65,7 @@ def to_png(report: Report, path: Path) -> None:
     seconds = max(report.seconds, 0.001)
     _draw(axes, rows, report.picture.kinds, seconds / _COLUMNS)
     axes.set_xlim(0, seconds)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), [_label(row.host) for row in rows])
     ticks = _ticks(seconds)
     axes.set_xticks(ticks, [span(at) if at else "0" for at in ticks])

@@ -51,6 +51,10 @@ class Promise:
     hosts: int = 0
     examples: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.verdict not in (KEPT, BROKEN, UNKNOWN):
+            raise ValueError(f"{self.verdict!r:.80} is no verdict")
+
 
 def judge(tally: Tally, hosts: Sequence[HostFigures]) -> tuple[Promise, ...]:
     """Return what became of each promise.

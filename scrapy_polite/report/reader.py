@@ -71,7 +71,8 @@ def read_log(path: Path, reading: Reading) -> Iterator[Event]:
 
 
 def _events(file: BinaryIO, reading: Reading) -> Iterator[Event]:
-    first_began_at = shift = 0.0
+    first_began_at: float | None = None
+    shift = 0.0
     for line in iter(lambda: file.readline(_LINE_BYTES), b""):
         if not line.strip():
             continue
@@ -82,7 +83,8 @@ def _events(file: BinaryIO, reading: Reading) -> Iterator[Event]:
             continue
         if isinstance(event, Began):
             reading.begins |= reading.read == 1 and event.format == FORMAT
-            first_began_at = first_began_at or event.began_at
+            if first_began_at is None:
+                first_began_at = event.began_at
             shift = event.began_at - first_began_at
         yield _shifted(event, shift) if shift else event
 

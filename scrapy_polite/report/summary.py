@@ -85,7 +85,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """What became of the promises together: "kept", "broken" or "unknown"."""
-        verdicts = {promise.verdict for promise in self.promises}
+        verdicts = {promise.verdict for promise in self.promises} or {UNKNOWN}
         if BROKEN in verdicts:
             return BROKEN
         return UNKNOWN if UNKNOWN in verdicts or not self.is_whole else KEPT
@@ -97,7 +97,7 @@ def summarise(tally: Tally, reading: Reading) -> Report:
     Args:
         reading: how the log could be read.
     """
-    resumed_at = [run.at for run in tally.runs[1:]]
+    resumed_at = sorted(run.at for run in tally.runs[1:])
     every = [figures(history, resumed_at) for history in tally.hosts.values()]
     every.sort(key=lambda host: (not host.breaches, -host.fetches, host.host))
     seconds = tally.last_at
@@ -151,6 +151,17 @@ def _notes(tally: Tally, reading: Reading) -> Iterable[str]:
         yield (
             "The log does not tell of the crawl's end: it was killed, or goes on. "
             "Fetches that were under way are not in it."
+        )
+    if tally.cut_off:
+        yield (
+            f"{many(tally.cut_off, 'run')} of {len(tally.runs):,} ended without a word, as after "
+            "a kill: fetches that were under way then are not in it."
+        )
+    if tally.overlapping:
+        yield (
+            f"{many(tally.overlapping, 'run')} of {len(tally.runs):,} began before the end of what "
+            "stands above: several logs were put together, or the clock was set back and waits "
+            "between runs look too short."
         )
     if not reading.begins:
         yield "The log does not begin with the crawl's beginning: this is a part of it."

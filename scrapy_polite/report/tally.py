@@ -111,6 +111,8 @@ class Tally:
         self.hosts: dict[str, History] = {}
         self.runs: list[schema.Began] = []
         self.ended: schema.Ended | None = None
+        self.cut_off = 0  # runs before the last whose end is not told
+        self.overlapping = 0  # runs that begin before the end of those above them
         self.full_at: float | None = None
         self.last_at = 0.0
         self.agents: Counter[tuple[str, str]] = Counter()  # (User-Agent, From)
@@ -137,6 +139,8 @@ class Tally:
         return history
 
     def _began(self, event: schema.Began) -> None:
+        self.cut_off += bool(self.runs) and self.ended is None
+        self.overlapping += event.at < self.last_at
         self.runs.append(event)
         self.ended = None
         self.dropped.pop(schema.LEFT, None)
@@ -174,9 +178,9 @@ class Tally:
         host.parked_at, host.parked_until_at = event.at, event.until_at
 
     def _robots(self, event: schema.RobotsRead) -> None:
+        before, host = self.robots.get(event.origin), self.host(event.host)
         self.robots[event.origin] = event
-        host = self.host(event.host)
-        known = next((x[2] for x in reversed(host.delays) if x[1] == event.origin), 0.0)
+        known = before.crawl_delay if before and before.host == event.host else 0.0
         if event.crawl_delay != known:
             host.delays.append((event.at, event.origin, event.crawl_delay))
             host.add(event.at, event.at + event.crawl_delay, "crawl-delay")

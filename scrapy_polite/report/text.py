@@ -55,7 +55,7 @@ def _head(report: Report) -> Iterator[str]:
 
 def _promises(report: Report) -> Iterator[str]:
     yield headline(report)
-    width = max(len(promise.title) for promise in report.promises)
+    width = max((len(promise.title) for promise in report.promises), default=0)
     for promise in report.promises:
         detail = printable(promise.detail)
         yield f"  {_MARKS[promise.verdict]}  {promise.title:<{width}}  {detail}"

@@ -123,10 +123,10 @@ def _in_name(value: str) -> Iterator[tuple[Kind, str]]:
 
 
 def _in_pattern(key: str, value: str) -> Iterator[tuple[Kind, str]]:
-    if not value and key == DISALLOW:
-        yield Kind.EMPTY_DISALLOW, "An empty Disallow blocks nothing; 'Disallow: /' blocks all."
-    elif not value:
+    if not value and key == ALLOW:
         yield Kind.MATCHES_NOTHING, "An empty Allow matches nothing; 'Allow: /' allows all."
+    elif not value:  # the customary way to allow all
+        return
     elif "://" in value and not value.startswith(("/", "*")):
         yield Kind.MATCHES_NOTHING, "A rule is a path; with a whole address it matches nothing."
     elif not value.startswith(("/", "*")):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from scrapy_polite.robots.groups import EVERYONE, agent_name
 from scrapy_polite.robots.lines import (
@@ -75,6 +76,7 @@ def find_problems(
         for record in records(lines):
             found += in_value(record, crawl_delay_max)
         found += _in_groups(records(lines))
+        found += _in_vain(records(lines))
     found.sort(key=lambda problem: problem[0])
     texts = ["", *lines, ""]  # line 0 is the file, the last one the tail that is ignored
     return tuple(
@@ -127,6 +129,20 @@ def _in_groups(found: Iterable[Record]) -> Found:
             if joined and record.key == DISALLOW and record.value:
                 yield joined[2], Kind.JOINED_GROUPS, _joined(joined[0], joined[1], record)
                 joined = None
+
+
+def _in_vain(found: Iterable[Record]) -> Found:
+    """An empty Disallow beside other rules; alone it is the customary way to allow all.
+
+    Source: M. Koster, "A Standard for Robot Exclusion" (1994).
+    """
+    marked = (record for record in found if record.key in (USER_AGENT, ALLOW, DISALLOW))
+    for _, run in groupby(marked, lambda record: record.key == USER_AGENT):
+        rules = list(run)
+        for rule in rules if len(rules) > 1 else ():
+            if rule.key == DISALLOW and not rule.value:
+                message = "An empty Disallow blocks nothing; 'Disallow: /' blocks all."
+                yield rule.line, Kind.EMPTY_DISALLOW, message
 
 
 def _joined(between: Record, names: Sequence[str], rule: Record) -> str:

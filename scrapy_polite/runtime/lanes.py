@@ -81,7 +81,9 @@ class Lanes:
         if name is not None:
             await self.grouping.resolve(name)
 
-    @staticmethod
-    def needs_no_verdict(key: str) -> bool:
-        """Return whether a lane key is of pages that go without a verdict."""
-        return key.startswith(EXEMPT)
+    def needs_no_verdict(self, key: str) -> bool:
+        """Return whether a lane key is of pages that go without a verdict.
+
+        A lane on disk has the key that an earlier run gave it, and that run may have obeyed.
+        """
+        return not self._obey or key.startswith(EXEMPT)

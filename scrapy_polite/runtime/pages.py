@@ -100,7 +100,11 @@ class Pages:
             if best is not queue:
                 break  # the scheduler asks that one next
             turns.granted.popleft()
-            request = self._pop_lane(queue, lease.host, lane)
+            try:
+                request = self._pop_lane(queue, lease.host, lane)
+            except Exception:  # a disk that is full, for instance
+                turns.pump.unusable(lease)
+                continue
             if request is not None:
                 turns.lend(request, lease)
                 return request

@@ -80,6 +80,11 @@ class Pump:
         """End a turn that was not used."""
         run(self._store.give_back([lease]), lambda result: self._ended(result, lease.host, 0.0))
 
+    def unusable(self, lease: Lease) -> None:
+        """End a turn that an error kept from being used; to be called where it is handled."""
+        logger.exception("The turn of %s could not be used", lease.host)
+        self.end(lease, TROUBLE_RETRY, lease.state)
+
     def push_back(self, host: str, delay: float) -> None:
         """Leave a host alone for *delay* seconds from now at the least, whoever has its turn."""
         now = self._clock()
@@ -113,10 +118,10 @@ class Pump:
         self.asking[want] -= len(hosts)
         now = self._clock()
         if isinstance(result, Failure):
-            self._noted(result)
             for host in hosts:
                 self.frontier.put_back(host, now + STORE_RETRY, now)
             self.arm()
+            self._noted(result)  # raises what a store should not
             return
         self._noted(None)
         for host, (wait, _) in result.waits.items():
@@ -132,13 +137,12 @@ class Pump:
         try:
             self._granted(lease)
         except Exception:
-            logger.exception("The turn of %s could not be used", lease.host)
-            self.end(lease, TROUBLE_RETRY, lease.state)
+            self.unusable(lease)
 
     def _ended(self, result: bool | Failure | None, host: str, delay: float) -> None:
-        self._noted(result if isinstance(result, Failure) else None)
         now = self._clock()
         self.frontier.put_back(host, now + delay, now)
+        self._noted(result if isinstance(result, Failure) else None)
         if self._store.shared:
             self._woken()
 

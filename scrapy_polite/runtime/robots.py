@@ -6,7 +6,7 @@ The middleware awaits `parser_for`; who waits holds neither turn nor place.  The
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy_polite.runtime.turns import Turns
 
 _NOTHING_ALLOWED = b"User-agent: *\nDisallow: /\n"
+_OFFLINE = ("HTTPCACHE_ENABLED", "HTTPCACHE_IGNORE_MISSING")
 
 
 class _Lost(Exception):
@@ -56,7 +57,11 @@ class Robots:
         self._lanes = lanes
         self._store = store
         self._clock = clock
-        self.verdicts = Verdicts(lanes, config.ages, config.robots_hold)
+        # Nothing is fetched that HttpCache does not have: the crawl is replayed.
+        self.offline = all(map(crawler.settings.getbool, _OFFLINE))
+        self.verdicts = Verdicts(lanes, config.ages, config.robots_hold, offline=self.offline)
+        self.at_gate: Callable[[Request], Awaitable[None]] | None = None
+        """Judges what goes out, where only some does."""
         self.files = RobotsFiles(
             crawler, config, self.verdicts, store, changed=self._tell, clock=clock, wall=wall
         )
@@ -85,7 +90,7 @@ class Robots:
         if lane == CLOCKLESS or self._lanes.needs_no_verdict(lane):
             return None
         while True:
-            openness, until_at = self.verdicts.judge(lane, self._clock())
+            openness, until_at = self.verdicts.judge_origin(lane, self._clock())
             if openness is Openness.OPEN:
                 self.verdicts.used(lane)
                 with suppress(_Lost):
@@ -100,8 +105,8 @@ class Robots:
 
     async def _change(self, request: Request, host: str, origin: str, until_at: float) -> None:
         """Wait until the verdict of an origin may have changed, without holding turn or place."""
-        self._turns.yield_turn(request)  # the robots.txt needs it
         self._turns.check(host)
+        self._turns.yield_turn(request)  # the robots.txt needs it
         told: Deferred[None] = Deferred()
         self.verdicts.wait(origin, host, self._clock(), (request, told))
         idle = engine.idle_requests(self._crawler) if self._turns.feeds_pages else set()

@@ -25,6 +25,7 @@ from scrapy_polite.runtime import robots_fetch
 from scrapy_polite.runtime.robots_answer import Answer, record_of
 from scrapy_polite.runtime.telling import one_line
 from scrapy_polite.runtime.verdicts import Entry, Verdicts
+from scrapy_polite.runtime.wire import tell
 from scrapy_polite.state.protocol import Lease, PolitenessStore, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -146,8 +147,7 @@ class RobotsFiles:
 
     def _adopt(self, origin: str, entry: Entry, record: RobotsRecord) -> None:
         self._verdicts.adopt(origin, entry, record, self._clock())
-        for subscriber in self.subscribers:
-            subscriber(origin, entry.host, record)
+        tell(self.subscribers, origin, entry.host, record)
 
     def _hear_crawl_delay(
         self, origin: str, entry: Entry, parser: RobotParser, body: bytes

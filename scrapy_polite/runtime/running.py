@@ -42,7 +42,7 @@ def _rest(coroutine: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any
         try:
             try:
                 got = yield awaited
-            except Exception as error:
+            except BaseException as error:  # a cancelled wait, or nobody waits any more
                 awaited = coroutine.throw(error)
             else:
                 awaited = coroutine.send(got)

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
@@ -20,6 +20,7 @@ from scrapy.utils.job import job_dir
 from twisted.internet.task import LoopingCall
 
 from scrapy_polite import config, engine
+from scrapy_polite.report.paths import Paths, paths
 from scrapy_polite.runtime import listing
 from scrapy_polite.runtime.grouping import grouping
 from scrapy_polite.runtime.lanes import Lanes
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 RENEW_EVERY = 60.0  # seconds
 LONG_FETCH = 500.0  # seconds; a lease that nobody renews ends after 600
-_runtimes: WeakKeyDictionary[Crawler, Runtime] = WeakKeyDictionary()
+_ATTRIBUTE = "scrapy_polite_runtime"  # of a crawler, so that both are forgotten together
 
 
 class Runtime:
@@ -102,6 +103,7 @@ class Runtime:
         self.turns.subscribers.append(self.outage.turn_ended)
         self.wire.leaving.append(self.outage.sent)
         self.wire.heard.append(self.outage.heard)
+        self.event_log: Path | None = None  # once it is open
         self._renewing: AsyncioLoopingCall | LoopingCall | None = None
         self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
         crawler.signals.connect(self.robots.host_parked, polite_host_parked)
@@ -115,10 +117,25 @@ class Runtime:
         Raises:
             ValueError: a setting is bad, or half of the components are missing.
         """
-        runtime = _runtimes.get(crawler)
+        runtime: Runtime | None = getattr(crawler, _ATTRIBUTE, None)
         if runtime is None:
-            runtime = _runtimes[crawler] = cls(crawler)
+            runtime = cls(crawler)
+            setattr(crawler, _ATTRIBUTE, runtime)
         return runtime
+
+    def report_paths(self) -> Paths | None:
+        """Return where event log and report go, None when neither is wanted.
+
+        Raises:
+            ValueError: the report has an ending that is no format.
+        """
+        crawler = self.crawler
+        return paths(
+            self.config.timeline,
+            self.config.report,
+            resumes=bool(crawler.settings["JOBDIR"]),
+            spider=crawler.spider.name if crawler.spider is not None else "",
+        )
 
     async def _spider_opened(self) -> None:
         engine.on_closing(self.crawler, self._stop)

@@ -20,6 +20,7 @@ from scrapy_polite.runtime.lanes import CLOCKLESS, ROBOTS_META, Lanes
 from scrapy_polite.runtime.leases import Leases, TurnEnded
 from scrapy_polite.runtime.pump import Pump
 from scrapy_polite.runtime.room import WaitingRoom
+from scrapy_polite.runtime.wire import tell
 from scrapy_polite.state.protocol import Lease, PolitenessStore
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Turns:
         if host == CLOCKLESS:
             return
         while not self._is_good(request, host):
-            self.yield_turn(request)
+            self.done(request)
             await self._wait(request, host)
         if not self.leases.begin(request, self._clock()):
             raise CrawlStopping("No turn was granted")
@@ -142,8 +143,7 @@ class Turns:
         if ended is None:
             return
         self.pump.end(ended.lease, ended.turn.wait, ended.turn.state)
-        for subscriber in self.subscribers:
-            subscriber(ended)
+        tell(self.subscribers, ended)
         self.tick()
 
     def done(self, request: Request) -> None:

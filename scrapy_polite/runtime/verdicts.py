@@ -58,12 +58,14 @@ class Verdicts:
 
     Args:
         hold: how long pages wait for an unreachable file, in seconds.
+        offline: whether HttpCache answers for the pages, and most of them never go out.
     """
 
-    def __init__(self, lanes: Lanes, ages: Ages, hold: float) -> None:
+    def __init__(self, lanes: Lanes, ages: Ages, hold: float, *, offline: bool = False) -> None:
         self._lanes = lanes
         self._ages = ages
         self._hold = hold
+        self._offline = offline
         self._entries: dict[str, Entry] = {}
         self._asking: dict[str, set[str]] = {}  # host key -> its origins with a crawl delay
         self._sweep_at = _SWEEP_LEAST
@@ -72,12 +74,19 @@ class Verdicts:
         self._awaited: set[str] = set()  # origins whose verdict somebody waits for
 
     def judge(self, lane: str, now: float) -> tuple[Openness, float]:
-        """Return whether pages of a lane may go, and until when that stands."""
+        """Return whether pages of a lane may leave their queue, and until when that stands.
+
+        Offline they may, unless something that goes out waits for the verdict: then it is needed.
+        """
         if lane == CLOCKLESS:
             return Openness.FREE, NEVER
-        if self._lanes.needs_no_verdict(lane):
+        if self._lanes.needs_no_verdict(lane) or (self._offline and lane not in self._awaited):
             return Openness.OPEN, NEVER
-        entry = self._entries.get(lane)
+        return self.judge_origin(lane, now)
+
+    def judge_origin(self, origin: str, now: float) -> tuple[Openness, float]:
+        """Return whether an origin may be asked for pages, and until when that stands."""
+        entry = self._entries.get(origin)
         if entry is None:
             return Openness.NEEDS_ROBOTS, NEVER
         if entry.fetching:

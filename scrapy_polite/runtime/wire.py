@@ -1,12 +1,13 @@
 """What is seen of requests on the wire: each signal of a fetch has one receiver, and it is here.
 
 A receiver costs more than all that the parts do when they are told, so they share it.  The parts
-are told in the order in which they came.
+are told in the order in which they came, each of them whatever another one raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
     from scrapy.signalmanager import SignalManager
+
+logger = logging.getLogger(__name__)
+
+
+def tell(parts: Iterable[Callable[..., None]], *news: object) -> None:
+    """Tell all parts; what one of them raises is logged and keeps no other from being told."""
+    for part in parts:
+        try:
+            part(*news)
+        except Exception:
+            logger.exception("Unexpected error in scrapy_polite")
 
 
 class Wire:
@@ -35,13 +47,10 @@ class Wire:
         manager.connect(self._answered, signals.response_downloaded)
 
     def _leaves(self, request: Request) -> None:
-        for tell in self.leaving:
-            tell(request)
+        tell(self.leaving, request)
 
     def _heard(self, request: Request) -> None:
-        for tell in self.heard:
-            tell(request)
+        tell(self.heard, request)
 
     def _answered(self, response: Response, request: Request) -> None:
-        for tell in self.answered:
-            tell(response, request)
+        tell(self.answered, response, request)

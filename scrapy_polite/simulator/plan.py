@@ -36,10 +36,10 @@ class HostPlan:
 
     def __post_init__(self) -> None:
         _check(self.pages >= 0, "pages", self.pages)
-        _check(self.latency >= 0, "latency", self.latency)
+        _check(0 <= self.latency < math.inf, "latency", self.latency)
         _check(0 <= self.spread <= 1, "spread", self.spread)
-        _check((self.robots_latency or 0) >= 0, "robots_latency", self.robots_latency)
-        _check(self.crawl_delay >= 0, "crawl_delay", self.crawl_delay)
+        _check(0 <= (self.robots_latency or 0) < math.inf, "robots_latency", self.robots_latency)
+        _check(0 <= self.crawl_delay < math.inf, "crawl_delay", self.crawl_delay)
 
 
 @dataclass(frozen=True, slots=True)

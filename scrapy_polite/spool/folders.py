@@ -1,11 +1,13 @@
 """Where the requests of a lane are on disk: a folder a lane, whose name tells which.
 
-A lane whose name is too long for a folder has a digest instead, and its name in a file inside.
+A lane whose name is too long for a folder has a digest instead, and its name in a file inside,
+which is whole as soon as it is there.  A folder without it was left by a kill and is empty.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -30,8 +32,11 @@ def folder_of(root: Path, lane: str) -> Path:
     if len(name) <= _LONGEST:
         return root / name
     folder = root / (_DIGEST + hashlib.sha256(lane.encode()).hexdigest())
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _NAME_FILE).write_text(lane, encoding="utf-8")
+    if _lane_of(folder) is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f"{_NAME_FILE}.draft"
+        draft.write_text(lane, encoding="utf-8")
+        draft.rename(folder / _NAME_FILE)
     return folder
 
 
@@ -39,10 +44,24 @@ def lanes_on_disk(root: Path) -> dict[str, list[int]]:
     """Return the lanes that have a folder, with the priorities of their queues."""
     found = {}
     for folder in root.iterdir():
-        if folder.is_dir() and folder.name != JOURNAL:
+        if folder.is_dir() and folder.name != JOURNAL and (lane := _lane_of(folder)) is not None:
             names = map(_PRIORITY.fullmatch, (path.name for path in folder.iterdir()))
-            found[_lane_of(folder)] = sorted({int(name[1]) for name in names if name})
+            found[lane] = sorted({int(name[1]) for name in names if name})
     return found
+
+
+def drop_broken_index(root: Path) -> None:
+    """Remove Scrapy's index of the queues where a kill cut it short.
+
+    Scrapy would not start with it, and it is not needed: see `lanes_on_disk`.
+    """
+    index = root / "active.json"
+    try:
+        json.loads(index.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return
+    except ValueError:
+        index.unlink()
 
 
 def remove_folder(folder: Path) -> None:
@@ -52,7 +71,10 @@ def remove_folder(folder: Path) -> None:
         folder.rmdir()
 
 
-def _lane_of(folder: Path) -> str:
+def _lane_of(folder: Path) -> str | None:
     if folder.name.startswith(_DIGEST):
-        return (folder / _NAME_FILE).read_text(encoding="utf-8")
-    return "" if folder.name == _OTHER else unquote(folder.name)
+        with suppress(FileNotFoundError):
+            return (folder / _NAME_FILE).read_text(encoding="utf-8") or None
+        return None
+    lane = unquote(folder.name)
+    return "" if folder.name == _OTHER else lane if "://" in lane else None

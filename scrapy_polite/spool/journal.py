@@ -1,18 +1,19 @@
 """Requests that left their queue and are not done with, so that a killed process loses none.
 
 One file each, written before the request leaves the queue, removed when the engine has scraped what
-came of it.  What a run finds there is queued again.
+came of it.  What a run finds there is queued again.  What cannot be read (the spider lost its
+callback) stays there, named in the log, for a later run that can.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from scrapy_polite.spool.octets import load
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+logger = logging.getLogger(__name__)
 JOURNAL = "in-progress"  # folder of the journal, beside those of the lanes
+_ATTRIBUTE = "scrapy_polite_journal"  # of a crawler, so that both are forgotten together
 
 
 class Journal:
@@ -39,18 +42,30 @@ class Journal:
     @classmethod
     def of(cls, crawler: Crawler, root: Path) -> Journal:
         """Return the journal of a crawler, whose queues are in *root*."""
-        journal = _journals.get(crawler)
+        journal: Journal | None = getattr(crawler, _ATTRIBUTE, None)
         if journal is None:
-            journal = _journals[crawler] = cls(crawler, root / JOURNAL)
+            journal = cls(crawler, root / JOURNAL)
+            setattr(crawler, _ATTRIBUTE, journal)
         return journal
 
     def recover(self, push: Callable[[Request], None]) -> int:
         """Queue again what an earlier run left behind; return how many that were."""
-        found = sorted(self._folder.glob("*")) if self._folder.is_dir() else []
-        for path in found:
-            push(load(path.read_bytes(), self._crawler))
-            path.unlink()
-        return len(found)
+        count = 0
+        for path in sorted(self._folder.glob("*")):
+            request = self.read(path, path.read_bytes())
+            if request is not None:
+                push(request)
+                path.unlink()
+                count += 1
+        return count
+
+    def read(self, entry: Path, octets: bytes) -> Request | None:
+        """Return the request of an entry; None when it cannot be read, which is logged."""
+        try:
+            return load(octets, self._crawler)
+        except ValueError as error:
+            logger.error("A request cannot be read and stays in %s: %s", entry, error)
+            return None
 
     def write(self, octets: bytes) -> Path:
         """Make an entry; a half-written one never has the name of one."""
@@ -79,6 +94,3 @@ class Journal:
             self.done(request)
         with suppress(OSError):
             self._folder.rmdir()
-
-
-_journals: WeakKeyDictionary[Crawler, Journal] = WeakKeyDictionary()

@@ -26,5 +26,12 @@ def dump(request: Request, crawler: Crawler) -> bytes:
 
 
 def load(octets: bytes, crawler: Crawler) -> Request:
-    """Return the request that octets were made of."""
-    return request_from_dict(pickle.loads(octets), spider=crawler.spider)
+    """Return the request that octets were made of.
+
+    Raises:
+        ValueError: they are of none, or the spider does not have its callback any more.
+    """
+    try:
+        return request_from_dict(pickle.loads(octets), spider=crawler.spider)
+    except Exception as error:  # pickle raises whatever it meets
+        raise ValueError(f"{type(error).__name__}: {error}") from error

@@ -12,6 +12,7 @@ so that they can be read from both ends.  Lengths are 4 octets, big-endian.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Iterator
@@ -58,17 +59,21 @@ class SpoolQueue:
 
         Raises:
             ValueError: it cannot be serialised.
+            OSError: it cannot be written; the queue is as it was.
         """
         octets = dump(request, self._crawler)
         length = _LENGTH.pack(len(octets))
         record = length + octets + length
         with _opened(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as file:
-            fresh = not os.fstat(file.fd).st_size
-            os.write(file.fd, _HEAD.pack(self._first) + record if fresh else record)
+            size = os.fstat(file.fd).st_size
+            record = record if size else _HEAD.pack(self._first) + record
+            if os.write(file.fd, record) < len(record):
+                os.ftruncate(file.fd, size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._length += 1
 
     def pop(self) -> Request | None:
-        """Take the next request out; None when there is none."""
+        """Take the next request out; None when there is none, or it cannot be read."""
         return self._next(take=True)
 
     def peek(self) -> Request | None:
@@ -94,9 +99,11 @@ class SpoolQueue:
             elif take:
                 self._first = place
                 os.pwrite(file.fd, _HEAD.pack(place), 0)
-        self._length -= take
-        request = load(octets, self._crawler)
-        if entry is not None:
+        if entry is None:
+            return load(octets, self._crawler)
+        self._length -= 1
+        request = self._journal.read(entry, octets)
+        if request is not None:
             self._journal.opened(request, entry)
         return request
 
@@ -121,8 +128,12 @@ class SpoolQueue:
             if size < _HEAD.size:
                 os.ftruncate(file.fd, 0)
                 return 0
-            (self._first,) = _HEAD.unpack(os.pread(file.fd, _HEAD.size, 0))
-            ends = [self._first, *_ends(file.fd, self._first, size)]
+            (first,) = _HEAD.unpack(os.pread(file.fd, _HEAD.size, 0))
+            if not _HEAD.size <= first <= size:  # no place in the file
+                os.ftruncate(file.fd, 0)
+                return 0
+            self._first = first
+            ends = [first, *_ends(file.fd, first, size)]
             if ends[-1] < size:
                 os.ftruncate(file.fd, ends[-1])
             return len(ends) - 1
@@ -139,12 +150,16 @@ class SpoolFifoQueue(SpoolQueue):
 
 
 def _ends(fd: int, start: int, size: int) -> Iterator[int]:
-    """Yield the end of each whole record."""
+    """Yield the end of each whole record; none is empty."""
     at = start
     while at + _FRAME_BYTES <= size:
         (length,) = _LENGTH.unpack(os.pread(fd, _LENGTH.size, at))
         at += length + _FRAME_BYTES
-        if at > size or os.pread(fd, _LENGTH.size, at - _LENGTH.size) != _LENGTH.pack(length):
+        if (
+            not length
+            or at > size
+            or os.pread(fd, _LENGTH.size, at - _LENGTH.size) != _LENGTH.pack(length)
+        ):
             return
         yield at
 

@@ -59,6 +59,13 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def lay(folder: Path, files: dict[str, str]) -> None:
+    """Write files, with their folders."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text(text)
+
+
 def test_a_newcomer(web: Web, tmp_path: Path) -> None:
     """The URL alone will do, in an empty folder; nothing is on standard error."""
     site = web.site({"/robots.txt": RULES})
@@ -82,9 +89,7 @@ def test_a_project(web: Web, tmp_path: Path, reactor: str) -> None:
 
     It does so under any reactor and without one.
     """
-    for name, text in PROJECT.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
-        (tmp_path / name).write_text(text)
+    lay(tmp_path, PROJECT)
     site = web.site({"/robots.txt": RULES, "*": ""})
     done = run(tmp_path, site.url("/ok"), "--path", "/private", "-s", reactor)
     assert (done.returncode, done.stderr) == (1, "")
@@ -103,6 +108,59 @@ def test_the_contact_on_the_command_line(web: Web, tmp_path: Path) -> None:
     [seen] = web.arrivals()
     assert seen.headers["user-agent"] == "scrapybot/1.0 (+https://me.test/; me@me.test)"
     assert seen.headers["from"] == "me@me.test"
+
+
+SPIDERS = {
+    "its own contact": ("prices", 0, "PriceBot/2.1 (+https://shop.test/prices)"),
+    "the project's": ("plain", 0, "shop/1.0 (+https://shop.test/bot)"),
+    "unknown": ("price", 2, "There is no spider 'price' here: see `scrapy list`."),
+    "wrong contact": ("wrong", 2, "POLITE_CONTACT_URL 'https://example.com' is a placeholder"),
+}
+SPIDER_MODULE = """
+import scrapy
+class Plain(scrapy.Spider):
+    name = "plain"
+class Prices(scrapy.Spider):
+    name = "prices"
+    custom_settings = {
+        "POLITE_PRODUCT": "PriceBot/2.1",
+        "POLITE_CONTACT_URL": "https://shop.test/prices",
+        "LOG_FILE": "spider.log",
+    }
+class Wrong(scrapy.Spider):
+    name = "wrong"
+    custom_settings = {"POLITE_CONTACT_URL": "https://example.com"}
+"""
+
+
+@pytest.mark.parametrize("case", SPIDERS)
+def test_the_identity_of_a_spider(web: Web, tmp_path: Path, case: str) -> None:
+    """--spider asks as that spider, whose custom_settings count; a wrong one is one sentence."""
+    name, status, said = SPIDERS[case]
+    lay(tmp_path, {**PROJECT, "shop/spiders/__init__.py": SPIDER_MODULE})
+    site = web.site({"/robots.txt": RULES})
+    done = run(tmp_path, site.url(), "--spider", name)
+    assert done.returncode == status
+    assert [seen.headers["user-agent"] for seen in web.arrivals()] == ([said] if not status else [])
+    assert (said in done.stderr and done.stderr.count("\n") == 1) == bool(status)
+    assert {path.name for path in tmp_path.iterdir()} == {"scrapy.cfg", "shop"}
+
+
+def test_a_spider_that_does_not_load(tmp_path: Path) -> None:
+    """With --spider the spiders are loaded; an error in their modules is one sentence."""
+    lay(tmp_path, {**PROJECT, "robots.txt": RULES.decode()})
+    done = run(tmp_path, "robots.txt", "--spider", "prices")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "cannot be loaded: RuntimeError: a spider that does not load." in done.stderr
+
+
+def test_the_token_of_a_spider(tmp_path: Path) -> None:
+    """The rules of a file are read for the product of the spider."""
+    rules = "User-agent: pricebot\nDisallow: /\n"
+    spiders = {"shop/spiders/__init__.py": SPIDER_MODULE, "robots.txt": rules}
+    lay(tmp_path, {**PROJECT, **spiders})
+    assert run(tmp_path, "robots.txt", "--spider", "prices").returncode == 1
+    assert run(tmp_path, "robots.txt", "--spider", "plain").returncode == 0
 
 
 def test_no_pages(web: Web, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from company.needing import need
+from company.needing import need_package
 
-need("scrapy-poet", "scrapy_poet")
+need_package("scrapy-poet", "scrapy_poet")
 
 import attrs  # noqa: E402
 from scrapy_poet.api import DummyResponse  # noqa: E402

@@ -10,12 +10,12 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.http import Response
 
-from company.needing import need
+from company.needing import need_package
 from crawls.judging import MANY, paths
 from crawls.promise import assert_no_lease_left
 from harness import Web, crawl_here
 
-DeltaFetch: Any = need("scrapy-deltafetch", "scrapy_deltafetch").DeltaFetch
+DeltaFetch: Any = need_package("scrapy-deltafetch", "scrapy_deltafetch").DeltaFetch
 pytestmark = [
     pytest.mark.crawl,
     pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning"),

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from company.needing import need
+from company.needing import need_package
 from crawls.judging import DISALLOW, paths
 from crawls.promise import SLOW, assert_no_lease_left, assert_ten_times
 from harness import Answer, Web, crawl_here, gaps
@@ -26,7 +26,7 @@ async def test_scrapy_impersonate(web: Web) -> None:
 
     What fails in curl is retried by Scrapy, after the wait.
     """
-    need("scrapy-impersonate", "scrapy_impersonate")
+    need_package("scrapy-impersonate", "scrapy_impersonate")
     moved = Answer(302, {"Location": "/moved"}, delay=0.03)
     pages: dict[str, Page] = {"/r": moved, "/d": [Answer(delay=0.03, drop=True), SLOW], "*": SLOW}
     sites = [web.site({**pages, "/robots.txt": DISALLOW}) for _ in range(2)]
@@ -51,7 +51,7 @@ async def test_scrapy_zyte_api(web: Web) -> None:
 
     What the API needed says nothing of the site: the package has delays left as they are.
     """
-    need("scrapy-zyte-api", "scrapy_zyte_api")
+    need_package("scrapy-zyte-api", "scrapy_zyte_api")
     api = web.site({"*": [of_the_api("/robots.txt", DISALLOW), of_the_api("/page", "hi")]})
     settings = {
         "DOWNLOAD_HANDLERS": {"http": "scrapy_zyte_api.handler.ScrapyZyteAPIHTTPDownloadHandler"},

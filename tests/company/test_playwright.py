@@ -12,20 +12,22 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from company.needing import need, need_chromium
+from company.needing import MUST, need_package
 from crawls.judging import DISALLOW
 from crawls.promise import LATE, assert_ten_times
 from harness import Answer, Arrival, Crawl, Site, Web, crawl, gaps, most_at_once
 from harness.pages import Page
 from harness.spider import Asking
+from report.chromium import need_chromium
 
-need("scrapy-playwright", "scrapy_playwright.handler")
+need_package("scrapy-playwright", "scrapy_playwright.handler")
+CHROMIUM = need_chromium(must=MUST)
 pytestmark = pytest.mark.slow
 
 HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 SETTINGS: dict[str, Any] = {
     "DOWNLOAD_HANDLERS": {"http": HANDLER},
-    "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": need_chromium(), "args": ["--no-sandbox"]},
+    "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": CHROMIUM, "args": ["--no-sandbox"]},
     "PLAYWRIGHT_CONTEXTS": {"default": {}},  # has the browser start before the first page
     "SPIDER_MIDDLEWARES": {"company.parts.OpenPages": 100},
     "DOWNLOADER_MIDDLEWARES": {"company.parts.Scripted": 500},

@@ -9,13 +9,13 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.http import Response
 
-from company.needing import need
+from company.needing import need_package
 from crawls.judging import DISALLOW, paths
 from crawls.promise import SLOW, assert_no_lease_left, assert_ten_times
 from crawls.running import run_spider
 from harness import Web
 
-need("scrapy-poet", "scrapy_poet")
+need_package("scrapy-poet", "scrapy_poet")
 
 from company import pages  # noqa: E402
 
@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the rules' matcher from fetching the list of public suffixes."""
-    extract = need("tldextract", "tldextract").TLDExtract(suffix_list_urls=())
+    extract = need_package("tldextract", "tldextract").TLDExtract(suffix_list_urls=())
     monkeypatch.setattr("tldextract.tldextract.extract", extract)
 
 

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from company.needing import need
+from company.needing import need_package
 from crawls.promise import assert_no_lease_left, assert_ten_times
 from harness import Answer, Asked, Web, crawl_here, gaps
 
-need("scrapy-rotating-proxies", "rotating_proxies.middlewares")
+need_package("scrapy-rotating-proxies", "rotating_proxies.middlewares")
 pytestmark = [
     pytest.mark.crawl,
     pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning"),

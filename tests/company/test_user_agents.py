@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from company.needing import need
+from company.needing import need_package
 from crawls.judging import MANY, paths
 from harness import Web, crawl_here
 
@@ -48,7 +48,7 @@ async def names(web: Web, middlewares: dict[str, Any]) -> tuple[set[tuple[str, s
 async def test_packages(web: Web, package: str) -> None:
     """Packages that rotate names have no effect, on retries neither."""
     module, middlewares = PACKAGES[package]
-    need(package, module)
+    need_package(package, module)
     builtin = {"scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None}
     seen, _ = await names(web, builtin | middlewares)
     assert seen == {OURS}

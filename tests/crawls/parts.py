@@ -14,6 +14,7 @@ from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
 from scrapy_polite.downloader import PoliteDownloader
+from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -27,8 +28,10 @@ class Middleware:
     USERS_PARTS maps hosts, or hosts with a path, to what is done to their requests.
     """
 
+    setting = "USERS_PARTS"
+
     def __init__(self, crawler: Crawler) -> None:
-        self._tricks: dict[str, str] = crawler.settings.getdict("USERS_PARTS")
+        self._tricks: dict[str, str] = crawler.settings.getdict(self.setting)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Middleware:
@@ -69,6 +72,12 @@ class Middleware:
         return Request(request.url.replace("/robots.txt", "/mine"), dont_filter=True)
 
 
+class LateMiddleware(Middleware):
+    """Another one, for a place of its own."""
+
+    setting = "USERS_LATE_PARTS"
+
+
 class Login:
     """A downloader middleware that fetches a page of the same host before each request."""
 
@@ -83,6 +92,41 @@ class Login:
         if "/login" not in request.url and "/robots.txt" not in request.url:
             login = Request(request.url.replace("/page", "/login"), dont_filter=True)
             await self._crawler.engine.download_async(login)
+
+
+class Logout:
+    """A downloader middleware that fetches a page of the same host after each answer."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Logout:
+        return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        if "/logout" not in request.url and "/robots.txt" not in request.url:
+            logout = Request(request.url.replace("/page", "/logout"), dont_filter=True)
+            await self._crawler.engine.download_async(logout)
+        return response
+
+
+class Broken:
+    """An extension that raises whenever it is told something of a request on the wire."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        runtime = Runtime.of(crawler)
+        wire = runtime.wire
+        for parts in (wire.leaving, wire.heard, wire.answered, runtime.turns.subscribers):
+            parts.insert(0, self._fail)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Broken:
+        return cls(crawler)
+
+    @staticmethod
+    def _fail(*news: object) -> None:
+        raise RuntimeError("I am broken")
 
 
 class Listener:

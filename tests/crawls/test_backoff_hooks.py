@@ -155,7 +155,8 @@ async def test_ratelimit_headers(web: Web, heeded: bool) -> None:
     counting = web.site({**NO_ROBOTS, "*": metered(window=1, quota=4)})
     announced = web.site({**NO_ROBOTS, "*": Answer(headers={"RateLimit-Policy": '"a";q=5;w=2'})})
     urls = urls_of(counting, 5) + urls_of(announced, 3)
-    run = await crawl_here(web, urls, {**SETTINGS, "POLITE_RATELIMIT_HEADERS": heeded})
+    settings = {**SETTINGS, "POLITE_RATELIMIT_HEADERS": heeded, "POLITE_DELAY_FACTOR": 0}
+    run = await crawl_here(web, urls, settings)
     assert run.outcome == {url: [200] for url in urls}
     least = [1 / 3, 1 / 2, 1.0, 1.0]  # after 3, 2, 1 and none are left
     kept = [wait >= spread for wait, spread in zip(waits(run, counting)[1:], least, strict=True)]

@@ -167,7 +167,7 @@ async def test_parked_while_somebody_waits_for_robots_txt(web: Web, in_process: 
 
     async def parse(spider: Any, response: Response, asked_url: str) -> None:
         if response.url.endswith("/0"):
-            block_host(spider.crawler, other.host, 2, "for now")
+            block_host(spider.crawler, other.host, 50, "for now")
             try:
                 await spider.crawler.engine.download_async(Request(other.url()))
             except HostParked:
@@ -176,6 +176,6 @@ async def test_parked_while_somebody_waits_for_robots_txt(web: Web, in_process: 
             block_host(spider.crawler, other.host, 100, "for this run")
 
     urls = [page.url("/0"), page.url("/1")]
-    run = await crawl_here(web, urls, SETTINGS, {"parse": parse}, timeout=4)
+    run = await crawl_here(web, urls, SETTINGS, {"parse": parse}, timeout=20)
     assert became == ["told"]
     assert paths(run, other.host) == []

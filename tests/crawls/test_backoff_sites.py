@@ -84,14 +84,15 @@ async def test_sites_in_trouble(web: Web) -> None:
         web.site({**NO_ROBOTS, "*": [200, failure, failure, 200]}) for failure in (reset, error)
     ]
     silent = web.site({**NO_ROBOTS, "*": [200, Answer(hang=True), 200]})
-    urls = [url for site in (*sites, silent) for url in urls_of(site, 12 if site in sites else 3)]
+    urls = [url for site in sites for url in urls_of(site, 12)] + urls_of(silent, 3)
+    in_time = {url: {"download_timeout": 0.5} for url in urls_of(silent, 3)}
     settings = {
         "RETRY_TIMES": 2,
-        "DOWNLOAD_TIMEOUT": 0.5,
         "POLITE_DELAY_FACTOR": 1,  # so that the timeout alone does not wait for 5 s
         "POLITE_MIN_DELAY": 0.1,
     }
-    run = await crawl_here(web, urls, settings)
+    asked = [{"url": url, "meta": in_time.get(url, {})} for url in urls]
+    run = await crawl_here(web, asked, settings)
     assert run.outcome == {url: [200] for url in urls}
     for site in sites:
         log = seen(run.arrivals, site)
@@ -110,12 +111,16 @@ async def test_site_that_refuses_connections(web: Web) -> None:
 
     All of its pages are fetched, one at a time, though each failure spends a retry.
     """
-    other = web.site({**NO_ROBOTS, "*": 200})
+
+    def begin(asked: Asked) -> int:
+        opening.start()  # not sooner: a crawl takes a while until it asks for anything
+        return 200
+
+    other = web.site({**NO_ROBOTS, "*": begin})
     closed = web.deserted()
+    opening = threading.Timer(4.0, lambda: web.site({"*": 200}, closed.host))
     urls = urls_of(closed, 4)
     asked = [{"url": url, "meta": {"dont_obey_robotstxt": True}} for url in urls]
-    opening = threading.Timer(4.0, lambda: web.site({"*": 200}, closed.host))
-    opening.start()
     settings = {"RETRY_TIMES": 5, "POLITE_DELAY_FACTOR": 1}  # a refused connection takes 0.3 s
     run = await crawl_here(web, [other.url(), *asked], settings)
     opening.join()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from harness import POLITE, Answer, Web, crawl_here
+from harness.child import environment
 
 pytestmark = pytest.mark.crawl
 
@@ -34,6 +35,15 @@ async def test_line(web: Web) -> None:
     assert len(lines) >= 2 and pages == sorted(pages)
     assert all(0 <= done + queued <= 8 for done, queued, *_ in lines)
     assert any(line[4] == 2 for line in lines)  # both hosts wait at some time
+
+
+async def test_line_of_held_pages(web: Web) -> None:
+    """Where pages wait for a robots.txt that cannot be read, the line says for how long."""
+    site = web.site({**PAGES, "/robots.txt": 500})
+    settings = {"LOGSTATS_INTERVAL": 0.25, "POLITE_ROBOTS_HOLD": 2}
+    run = await crawl_here(web, [site.url("/1")], settings)
+    told = re.findall(r"next fetch in ([\d.]+) s; what is queued takes about", run.log)
+    assert max(map(float, told)) >= 1
 
 
 async def test_no_line(web: Web) -> None:
@@ -105,16 +115,10 @@ def test_bar_in_a_terminal(web: Web, tmp_path: Path) -> None:
     }
     (tmp_path / "job.json").write_text(json.dumps(job))
     ours, theirs = pty.openpty()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "TERM": "xterm",
-        "COLUMNS": "120",
-    }
     subprocess.run(
         [sys.executable, "-m", "harness.runner", "job.json", "result.json"],
         cwd=tmp_path,
-        env=environment,
+        env=environment(TERM="xterm", COLUMNS="120"),
         stderr=theirs,
         check=True,
         timeout=60,

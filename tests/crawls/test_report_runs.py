@@ -54,7 +54,7 @@ async def test_nothing_is_written_unasked(web: Web, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"POLITE_REPORT": "report.txt"}, "POLITE_REPORT is 'report.txt': "),
+        ({"POLITE_REPORT": "report.pdf"}, "POLITE_REPORT is 'report.pdf': "),
         ({"POLITE_TIMELINE": "/proc/log.jsonl"}, "/proc/log.jsonl cannot be written: "),
     ],
     ids=["ending", "folder"],
@@ -99,6 +99,31 @@ def test_resumed(web: Web, tmp_path: Path) -> None:
     assert (report.runs, report.pages, report.not_fetched) == (2, 12, ())
     assert report.verdict == "kept", report.promises
     assert report.fetches == first.fetches + len(run.arrivals)
+
+
+def test_two_crawls_with_one_path(web: Web, tmp_path: Path) -> None:
+    """The second of two crawls leaves the first one's log alone, goes on without, and says so."""
+    site, other = web.site(PAGES), web.site(PAGES)
+    settings = {"POLITE_REPORT": str(tmp_path / "report.json")}
+    running = Running(tmp_path, [site.url(f"/{number}") for number in range(20)], settings)
+    log = tmp_path / "report.json.events.jsonl"
+    wait_until(lambda: log.exists() and log.stat().st_size > 0)
+    second = crawl(web, [other.url("/1")], settings)
+    assert f"{log} is the event log of another crawl" in second.log
+    assert "%(name)s" in second.log
+    assert second.outcome == {other.url("/1"): [200]}
+    assert running.finish()["outcome"]
+    report = load(tmp_path / "report.json")
+    assert (report.pages, report.verdict) == (20, "kept")
+    assert {host.host for host in report.hosts} == {site.host}
+
+
+def test_name_in_the_path(web: Web, tmp_path: Path) -> None:
+    """%(name)s in a path is the spider's name, fit for a file's."""
+    site = web.site(PAGES)
+    settings = {"POLITE_REPORT": str(tmp_path / "%(name)s.json")}
+    crawl(web, [site.url("/1")], settings, {"name": "prices/eu"})
+    assert [path.name for path in tmp_path.iterdir()] == ["prices-eu.json"]
 
 
 async def test_parked(web: Web, tmp_path: Path) -> None:

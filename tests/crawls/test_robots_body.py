@@ -99,8 +99,8 @@ async def test_slow_bodies(web: Web) -> None:
     """POLITE_ROBOTS_TIMEOUT is for the whole body, and a slow one within it is read."""
     cases = {
         "in time": Case(Answer(body=DISALLOW, body_delay=0.2), FORBIDDEN),
-        "too late": Case(Answer(body=ALLOW, body_delay=2), UNREACHABLE),
-        "headers too late": Case(Answer(body=ALLOW, delay=2), UNREACHABLE),
+        "too late": Case(Answer(body=ALLOW, body_delay=4), UNREACHABLE),
+        "headers too late": Case(Answer(body=ALLOW, delay=4), UNREACHABLE),
     }
-    got, _, _ = await judge(web, cases, {"POLITE_ROBOTS_TIMEOUT": 1})
+    got, _, _ = await judge(web, cases, {"POLITE_ROBOTS_TIMEOUT": 2})
     assert got == expected(cases)

@@ -67,10 +67,11 @@ async def test_a_blip_loses_nothing(web: Web) -> None:
 
 async def test_held_then_dropped(web: Web) -> None:
     """After POLITE_ROBOTS_HOLD pages are dropped as RobotsUnreachable, and counted; others go."""
-    down = web.site({"/robots.txt": REFUSED, "*": ""})
+    down = web.site({"/robots.txt": Answer(503, {"Retry-After": "0.2"}, ALLOW), "*": ""})
     mute, dead, well = web.site({"/robots.txt": Answer(drop=True)}), web.deserted(), web.site({})
     asked = [site.url(f"/{number}") for site in (down, mute, dead, well) for number in range(3)]
-    run = await crawl_here(web, asked, {**MANY, "POLITE_ROBOTS_HOLD": 4})
+    settings = {**MANY, "POLITE_ROBOTS_HOLD": 4, "POLITE_BACKOFF_GIVE_UP": 99}
+    run = await crawl_here(web, asked, settings)
     assert set(paths(run, down)) == {"/robots.txt"}
     assert len(paths(run, down)) >= 2  # asked again within the hold, as Retry-After says
     for site in (down, mute, dead):

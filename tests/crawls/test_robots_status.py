@@ -26,7 +26,8 @@ async def test_rfc9309_2_3_1_each_status(web: Web, hundred: int) -> None:
     Neither what a 404 forbids nor what a 503 allows counts.
     """
     cases = {str(status): case_of(status) for status in range(hundred, hundred + 100)}
-    got, run, _ = await judge(web, cases, {"POLITE_ROBOTS_TIMEOUT": 1})
+    settings = {"POLITE_ROBOTS_TIMEOUT": 1} if hundred == 100 else {}
+    got, run, _ = await judge(web, cases, settings)
     assert got == expected(cases)
     assert len(robots_fetches(run.arrivals)) == len(cases)
 
@@ -52,7 +53,7 @@ async def test_rfc9309_2_3_1_no_usable_answer(web: Web) -> None:
         ),
         "1xx before the answer": Case(Answer(103, body=final + DISALLOW), FORBIDDEN),
     }
-    lax = {"POLITE_ROBOTS_TIMEOUT": 1, "DOWNLOAD_FAIL_ON_DATALOSS": False}
+    lax = {"POLITE_ROBOTS_TIMEOUT": 2, "DOWNLOAD_FAIL_ON_DATALOSS": False}
     got, _, _ = await judge(web, cases, lax)
     assert got == expected(cases)
 

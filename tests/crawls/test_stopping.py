@@ -41,7 +41,7 @@ async def test_stop_while_hosts_wait(web: Web) -> None:
     """A stop sends away what waits at the gate or for a verdict, drains nothing, and counts."""
     patient: dict[str, Page] = {"/robots.txt": "User-agent: *\nCrawl-delay: 60\n", "*": ""}
     home, queued, gate = web.site({**FREE, "*": ""}), web.site(patient), web.site(patient)
-    robots = web.site({"/robots.txt": Answer(404, delay=1.5), "*": ""})
+    robots = web.site({"/robots.txt": Answer(404, delay=3), "*": ""})
     told: list[int | str] = []
 
     def close(spider: Spider) -> None:

@@ -7,7 +7,6 @@ record.  Terms are short, so that a test need not wait for as long as a crawl do
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,9 +18,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from distributed.servers import RedisServer, need
+from distributed.servers import RedisServer
 from harness.apart import WebApart
+from harness.child import environment
 from harness.crawl import BARE, POLITE
+from harness.needing import need
 from harness.record import Arrival, gaps, most_at_once, robots_fetches
 
 TERMS = {"ttl": 2.0, "heartbeat": 0.4}
@@ -63,10 +64,8 @@ class Worker:
     def __init__(self, log: Path, settings: Mapping[str, Any], terms: Mapping[str, float]) -> None:
         self._log = log
         command = [sys.executable, str(WORKER), json.dumps(settings), json.dumps(terms)]
-        # The child imports what this process imports, from the same places.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         with log.open("w") as out:
-            self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment())
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -133,7 +132,7 @@ def crew(
         seeded: how many hosts' front pages are seeds from the beginning; None for all.
         more: hosts that are other than the rest.
     """
-    need("scrapy-redis", is_there=find_spec("scrapy_redis") is not None, get_it="pip install it")
+    need("scrapy-redis", find_spec("scrapy_redis"), "pip install scrapy-redis")
     where = {"REDIS_URL": server.url}
     if settings is not STOCK:
         where["POLITE_STATE"] = server.url

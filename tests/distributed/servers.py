@@ -1,8 +1,8 @@
 """Real Redis servers for the tests: started on a free loopback port, killed, stopped, restarted.
 
-Rules: where redis-server or a library is not installed the tests are skipped with that reason, but
-fail when the environment says CI.  Every server is ended by the id of its process, also when this
-process is killed: a guard beside it reads from a pipe that ends with us.
+Rules: where redis-server or a library is not installed the tests are skipped (see
+`harness.needing`).  Every server is ended by the id of its process, also when this process is
+killed: a guard beside it reads from a pipe that ends with us.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
-import pytest
-
+from harness.needing import need
 from scrapy_polite.state.redis import RedisStore, Terms
 
-with suppress(ImportError):  # `need` says so
+with suppress(ImportError):  # `redis_server` says so
     from redis import Redis
     from redis.exceptions import RedisError
 
@@ -44,19 +41,10 @@ def is_missing() -> bool:
     return not there and not os.environ.get("CI")
 
 
-def need(thing: str, *, is_there: bool, get_it: str) -> None:
-    """Skip the test, or fail it in CI, when something is not installed."""
-    if not is_there:
-        give_up: Callable[[str], Any] = pytest.fail if os.environ.get("CI") else pytest.skip
-        give_up(f"{thing} is not installed ({get_it})")
-
-
 def redis_server() -> str:
     """Return the path of redis-server, which the test needs as it needs the library."""
-    path = shutil.which("redis-server")
-    need("redis", is_there=find_spec("redis") is not None, get_it="pip install redis")
-    need("redis-server", is_there=path is not None, get_it="Debian: apt-get install redis-server")
-    return str(path)
+    need("redis", find_spec("redis"), "pip install redis")
+    return need("redis-server", shutil.which("redis-server"), "apt-get install redis-server")
 
 
 class RedisServer:
@@ -152,12 +140,7 @@ class RedisServer:
     def __enter__(self) -> RedisServer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

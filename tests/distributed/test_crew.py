@@ -6,12 +6,14 @@ too, so that pages are missing then is no failure; that a host is asked too soon
 
 from __future__ import annotations
 
+import pickle
 import re
 import signal
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from scrapy import Request
 
 from distributed.crew import (
     PATIENCE,
@@ -25,8 +27,10 @@ from distributed.crew import (
     short_waits,
 )
 from distributed.servers import PERSISTENT, RedisServer
+from scrapy_polite.redis.server import bare
 
 pytestmark = pytest.mark.slow
+QUEUE = "crew:requests"
 ERRORS = re.compile(r"^.*(?:ERROR|CRITICAL).*$", re.MULTILINE)
 
 
@@ -84,6 +88,23 @@ def test_seeds_are_taken_while_hosts_wait(server: RedisServer) -> None:
         began_at = min(seen.start_at for seen in arrivals if seen.host == second.host)
         ended_at = max(seen.start_at for seen in arrivals if seen.host == first.host)
         assert began_at < ended_at
+
+
+def test_request_that_cannot_be_read(server: RedisServer) -> None:
+    """One whose callback the spider lost is named and dropped; its host and the others go on."""
+    with crew(server, workers=1, hosts=1, pages=4, seeded=0) as it:
+        [site] = it.web.sites
+        told = {**Request(site.url("/old")).to_dict(), "callback": "parse_of_last_week"}
+        for octets in (pickle.dumps(told), b"no request"):
+            letter = [site.host, site.url("/").rstrip("/"), 0, octets, ""]
+            push = [f"{QUEUE}:wake", *letter]
+            server.client.eval(bare("push").text, 2, QUEUE, "", *push)
+        seed(server, site.url("/"))
+        [log] = it.wait()
+        assert_polite(it)
+        assert_complete(it, 4)
+        assert log.count(f"A request of {site.host} cannot be read and is dropped: ") == 2
+        assert server.client.get(f"{QUEUE}:left") == b"0"
 
 
 def test_killed_workers_requests_return(server: RedisServer) -> None:

@@ -134,6 +134,49 @@ def test_records_are_told_again_after_a_loss(forgetful: RedisServer) -> None:
         assert known.status == 404
 
 
+def test_restart_with_an_older_dump(forgetful: RedisServer) -> None:
+    """What the dump does not know, waits and turns and who is done, the holders tell it again."""
+    with store_on(forgetful) as holder, store_on(forgetful) as other:
+        done, kept = holder.lease("done.test"), holder.lease("kept.test")
+        forgetful.client.save()
+        holder.release(done, 60.0, REFUSED)
+        later = holder.lease("later.test")
+        restart(forgetful)
+        assert other.reason("later.test") == CLOSED
+        while other.soon("free.test").leases == []:
+            time.sleep(0.05)
+        seconds, reason = other.wait("done.test")
+        assert (50.0 < seconds <= 60.0, reason) == (True, NOT_DUE)
+        for lease in (kept, later):
+            assert other.reason(lease.host) == LEASED
+            assert holder.release(lease, 0.0)
+            assert other.lease(lease.host).token > lease.token
+
+
+@pytest.mark.parametrize("step", [3600.0, -3600.0], ids=["forward", "back"])
+def test_clock_of_the_server_is_set(step: float, forgetful: RedisServer) -> None:
+    """It takes no turn from anybody whose heart beats, and no later grant has an older token."""
+    steps = [0.0]
+
+    def clock() -> float:
+        return time.time() + steps[0]
+
+    def store() -> Store:
+        return Store(RedisStore(forgetful.url, terms=SHORT, server_clock=clock))
+
+    with store() as holder, store() as other:
+        other.open()
+        lease = holder.lease("a.test")
+        steps[0] = step
+        until = time.monotonic() + 2 * SHORT.ttl
+        while time.monotonic() < until:
+            assert other.reason("a.test") == LEASED
+            assert holder.store.holds(lease)
+            time.sleep(0.05)
+        assert holder.release(lease, 0.0)
+        assert other.lease("a.test").token > lease.token
+
+
 def test_new_server_grants_nothing_for_a_ttl() -> None:
     """A server that has just started may have forgotten turns: it grants none for one ttl."""
     with RedisServer() as server, store_on(server) as store:

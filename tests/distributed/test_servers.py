@@ -11,6 +11,7 @@ import time
 import pytest
 
 from distributed.servers import PATIENCE, redis_server
+from harness.child import environment
 
 PROGRAM = """
 import time
@@ -25,9 +26,8 @@ time.sleep(60)
 def test_server_dies_with_the_tests(*, stopped: bool) -> None:
     """A test run that is killed leaves no server behind, not even one that is stopped."""
     redis_server()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-c", PROGRAM]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as tests:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as tests:
         assert tests.stdout is not None
         server = int(tests.stdout.readline())
         if stopped:

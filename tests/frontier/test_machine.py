@@ -11,9 +11,7 @@ All steps of the clock are multiples of 1/8 s, so that sums are exact.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -36,8 +34,7 @@ from scrapy_polite.runtime.lanes import Lanes
 from scrapy_polite.runtime.verdicts import Verdicts
 from scrapy_polite.state.memory import MemoryStore
 from scrapy_polite.state.protocol import Lease
-
-T = TypeVar("T")
+from state.kit import done
 
 HOSTS = ("a", "b", "c")
 ORIGINS = {f"{scheme}://{host}": host for host in HOSTS for scheme in ("http", "https")}
@@ -54,16 +51,6 @@ wants, steps = st.sampled_from(Want), st.sampled_from(STEPS)
 # Most of what happens is good, else a crawl gets nowhere.
 outcomes = st.sampled_from([Outcome.ANSWERED] * 3 + list(Outcome))
 accesses = st.sampled_from([Access.SUCCESSFUL] * 5 + list(Access))
-
-
-def done(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that does not wait."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    raise AssertionError("the store in memory never waits")
 
 
 @dataclass

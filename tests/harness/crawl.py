@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +28,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from harness import child
 from harness.record import Arrival
 from harness.server import Web
 from harness.spider import Asking, Outcome, spider_class
@@ -118,36 +117,27 @@ def crawl(
             "requests": list(requests),
             "attributes": dict(spider_attrs or {}),
         }
-        (folder / "job.json").write_text(json.dumps(job))
-        log = _run_job(folder, timeout)
+        log = _run_job(folder, job, timeout)
         result = json.loads((folder / "result.json").read_text())
     if "error" in result:
         raise CrawlFailed(result["error"], log)
     return Crawl(**result, log=log, arrivals=_arrivals_since(begun_at, web))
 
 
-def _run_job(folder: Path, timeout: float) -> str:
-    """Run the crawl of a job file and return its log."""
+def _run_job(folder: Path, job: Mapping[str, Any], timeout: float) -> str:
+    """Run a crawl in a process of its own and return its log."""
     log = folder / "log.txt"
-    command = [sys.executable, "-m", "harness.runner", "job.json", "result.json"]
-    # The child imports what this process imports, from the same places.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with log.open("w") as out:
-        try:
-            subprocess.run(
-                command,
-                check=True,
-                cwd=folder,
-                env=environment,
-                stdout=out,
-                stderr=out,
-                timeout=timeout,
-            )
-        except subprocess.TimeoutExpired:
-            tail = log.read_text()[-2000:]
-            raise TimeoutError(f"the crawl did not end in {timeout} s\n{tail}") from None
-        except subprocess.CalledProcessError as error:
-            raise CrawlFailed(str(error), log.read_text()) from None
+    process = child.start(folder, job)
+    try:
+        status = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        tail = log.read_text()[-2000:]
+        raise TimeoutError(f"the crawl did not end in {timeout} s\n{tail}") from None
+    finally:
+        process.kill()
+        process.wait()
+    if status:
+        raise CrawlFailed(f"exit status {status}", log.read_text())
     return log.read_text()
 
 

@@ -15,7 +15,6 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine
 from ipaddress import IPv4Network
-from types import TracebackType
 from typing import Any, TypeVar
 
 from harness.connection import Connection
@@ -24,7 +23,7 @@ from harness.record import Arrival
 
 T = TypeVar("T")
 
-_blocks = itertools.count(os.getpid())  # runs side by side start at different blocks
+_blocks = itertools.count(os.getpid() * 1009)  # runs side by side start far from each other
 
 
 def loopback_block() -> IPv4Network:
@@ -67,15 +66,10 @@ class Web:
         self._ready.wait()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
-        if self._errors and error is None:
+        if self._errors and kind is None:
             raise self._errors[0]
 
     def site(self, pages: Pages, host: str | None = None, port: int | None = None) -> Site:

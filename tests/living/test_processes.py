@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from twisted.internet.defer import DeferredList
 from crawls.judging import DISALLOW
 from crawls.promise import SLOW, assert_ten_times
 from harness import POLITE, Crawl, Web, crawl_here, robots_fetches
+from harness.child import environment
 
 SCRIPT = """
 import json, sys
@@ -68,7 +68,7 @@ def test_scripts(web: Web, tmp_path: Path) -> None:
         ]
         started[name] = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, json.dumps([kind, settings, crawls])],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=environment(),
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             text=True,

@@ -8,13 +8,13 @@ User-Agent.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.child import environment
 from harness.crawl import BARE
 from referee.nginx import Referee
 from referee.sites import PRODUCT
@@ -46,11 +46,9 @@ def crawl(referee: Referee, settings: Mapping[str, Any], *, timeout: float) -> s
     """
     merged = {**settings, "CLOSESPIDER_TIMEOUT": timeout}
     starts = [referee.url(address) for address in referee.owners]
-    # The child imports what this process imports, from the same places.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     run = subprocess.run(
         [sys.executable, str(_SPIDER), json.dumps(merged), *starts],
-        env=environment,
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -25,9 +25,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from types import TracebackType
 
-from distributed.servers import need
+from harness.needing import need
 from harness.record import Arrival
 from harness.server import loopback_block
 from referee.sites import FRONT, RULES, SLOW, Owner, documentation
@@ -69,8 +68,7 @@ class Seen(Arrival):
 def nginx_program() -> str:
     """Return the path of nginx, which the test needs; a user's PATH may lack its folder."""
     path = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    need("nginx", is_there=path is not None, get_it="Debian: apt-get install nginx")
-    return str(path)
+    return need("nginx", path, "apt-get install nginx")
 
 
 class Referee:
@@ -106,17 +104,16 @@ class Referee:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > until:
                 complaint = (self._folder / "error.log").read_text()
-                self.__exit__(None, None, None)
+                self.close()
                 raise AssertionError(f"nginx did not start: {complaint}")
             time.sleep(0.02)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, and forget what it wrote."""
         self._process.terminate()
         self._process.wait()
         self._temporary.cleanup()

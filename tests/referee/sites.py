@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from distributed.servers import need
+from harness.needing import need
 from referee.spider import SECTIONS, WITHIN
 
 DOCUMENTATION = Path("/usr/share/doc/python3/html")
@@ -75,9 +75,7 @@ OWNERS = (
 def documentation() -> Path:
     """Return the folder of the documentation, which the test needs."""
     folder = next(filter(_is_documentation, _candidates()), None)
-    need("python3-doc", is_there=folder is not None, get_it="Debian: apt-get install python3-doc")
-    assert folder is not None
-    return folder
+    return need("python3-doc", folder, "apt-get install python3-doc")
 
 
 def _candidates() -> Iterator[Path]:

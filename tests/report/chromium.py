@@ -11,9 +11,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from harness.needing import need
 
-_BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -30,9 +29,11 @@ _FLAGS = (
 )
 _SPOKE = re.compile(r"^.*:CONSOLE.*$", re.MULTILINE)
 
-needs_chromium = pytest.mark.skipif(
-    _BROWSER is None, reason="chromium is not installed: apt-get install chromium"
-)
+
+def need_chromium(*, must: str = "CI") -> str:
+    """Return the path of the browser; see `harness.needing` for a test without one."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    return need("chromium", path, "apt-get install chromium", must=must)
 
 
 def opened(page: str, folder: Path, script: str = "") -> str:
@@ -47,7 +48,7 @@ def opened(page: str, folder: Path, script: str = "") -> str:
     path.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
     profile = f"--user-data-dir={folder / 'profile'}"
     done = subprocess.run(
-        [str(_BROWSER), *_FLAGS, profile, "--dump-dom", path.as_uri()],
+        [need_chromium(), *_FLAGS, profile, "--dump-dom", path.as_uri()],
         capture_output=True,
         text=True,
         check=True,

@@ -181,16 +181,32 @@ def test_plan_hears_settings(run: Run) -> None:
     assert "about 3 min 23 s." in done.out and "the least delay (POLITE_MIN_DELAY)" in done.out
 
 
+def test_plan_hears_places_for_robots(run: Run) -> None:
+    """With one place for robots.txt, 20 files of 2 s are fetched one after the other."""
+    arguments = ["--plan", "--hosts", 20, "--pages", 1, "--latency", 2, "--places", 20]
+    done = run(*arguments, POLITE_ROBOTS_CONCURRENCY=1, POLITE_JITTER=0)
+    assert "about 1 min 2 s." in done.out  # 20 x 2 s, then a wait of 20 s and the last page
+
+
 def test_plan_like_a_log(run: Run, tmp_path: Path) -> None:
     """A plan from a log has its hosts, pages, latencies and what was left."""
     log = write(tmp_path / "log.jsonl", [*POLITE, Remains(12, HOST, 3)])
     done = run("--plan", log, POLITE_JITTER=0)
     assert done.out.startswith("4 pages of 1 host, at most 16 at once: about 45 s.\n")
-    assert "The crawl in log.jsonl took 12 s; 3 more pages were left.\n" in done.out
+    assert "The crawl itself took 12 s; 3 more pages were left.\n" in done.out
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--hosts", "0"], ["--pages", "-1"], ["--latency", "-1"], ["--places", "-3"]]
+    "arguments",
+    [
+        ["--hosts", "0"],
+        ["--pages", "-1"],
+        ["--latency", "-1"],
+        ["--latency", "inf"],
+        ["--latency", "nan"],
+        ["--places", "-3"],
+        ["--places", "0"],
+    ],
 )
 def test_plan_of_nonsense(run: Run, arguments: list[str]) -> None:
     """Numbers out of range are one sentence and status 2."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.logs import HOST, began, fetch, report_of, whole, write
+from report.logs import BEGAN_AT, HOST, began, fetch, report_of, whole, write
 from scrapy_polite.report.lines import KINDS, from_line, to_line
-from scrapy_polite.report.load import from_log, load, save
+from scrapy_polite.report.load import from_log, load, save, to_json
 from scrapy_polite.report.paths import Paths, paths
 from scrapy_polite.report.reader import NotReadable, Reading, read_log
 from scrapy_polite.report.schema import (
@@ -218,6 +218,25 @@ DAMAGED: dict[str, tuple[str | bytes, str, str]] = {
         "1 line of a later version could not be understood",
         "kept",
     ),
+    "killed and resumed": (
+        "".join(
+            map(to_line, [began(), fetch(0, 1), began(BEGAN_AT + 50), *whole(fetch(0, 1))[1:]])
+        ),
+        "1 run of 2 ended without a word, as after a kill",
+        "kept",
+    ),
+    "clock set back": (
+        "".join(map(to_line, [*whole(fetch(0, 1), Ended(50, "shutdown")), began(BEGAN_AT + 20)]))
+        + "".join(map(to_line, whole(fetch(0, 1))[1:])),
+        "1 run of 2 began before the end of what stands above",
+        "kept",
+    ),
+    "clock that began with it": (
+        "".join(map(to_line, [began(0.0), *whole(fetch(0, 1))[1:], began(12.0)]))
+        + "".join(map(to_line, whole(fetch(0, 1))[1:])),
+        "",
+        "kept",
+    ),
     "octets amid": (
         "".join(LINES[:2]).encode() + b"\xff\xfe\x00\n" + "".join(LINES[2:]).encode(),
         "1 line of 6 could not be read, the first is line 3",
@@ -272,6 +291,12 @@ def test_not_there(tmp_path: Path) -> None:
             load(path)
 
 
+def test_log_that_speaks_of_reports(tmp_path: Path) -> None:
+    """A log in which a spider is called as the format of reports is still a log."""
+    path = write(tmp_path / "log.jsonl", [began(spider="scrapy-polite report"), fetch(0, 1)])
+    assert load(path).spider == "scrapy-polite report"
+
+
 # reports in files
 
 
@@ -306,6 +331,31 @@ def test_report_from_later_and_broken(tmp_path: Path) -> None:
     path.write_text(json.dumps(data))
     with pytest.raises(NotReadable, match="Report lacks hosts"):
         load(path)
+
+
+STRANGE: dict[str, tuple[str, str, str]] = {
+    "verdict": ('"verdict": "kept"', '"verdict": "\\u001b[31m"', r"'\x1b[31m' is no verdict"),
+    "spans": ('"spans": [', '"spans": [1, ', "a row has no such spans"),
+    "kinds": ('"picture": {', '"picture": {"kinds": [], ', "a row has no such spans"),
+}
+
+
+@pytest.mark.parametrize(("known", "strange", "says"), STRANGE.values(), ids=STRANGE)
+def test_report_with_strange_values(tmp_path: Path, known: str, strange: str, says: str) -> None:
+    """A report that somebody has edited is one sentence where it says what no report can."""
+    path = tmp_path / "report.json"
+    data = to_json(report_of(whole(fetch(0, 1))))
+    assert known in data
+    path.write_text(data.replace(known, strange, 1))
+    with pytest.raises(NotReadable) as raised:
+        load(path)
+    assert says in str(raised.value)
+
+
+def test_report_without_promises_proves_nothing() -> None:
+    """Where nothing was judged, nothing was kept."""
+    report = replace(report_of(whole(fetch(0, 1))), promises=())
+    assert report.verdict == "unknown" and "cannot be told" in to_text(report)
 
 
 def test_required_fields_never_become_more() -> None:
@@ -353,5 +403,12 @@ def test_paths(
 
 def test_report_of_no_format() -> None:
     """A report with another ending is a sentence that names the setting and the endings."""
-    with pytest.raises(ValueError, match=r"POLITE_REPORT is 'r\.txt': .* \.json nor \.html"):
-        paths(None, "r.txt", resumes=False)
+    with pytest.raises(ValueError, match=r"POLITE_REPORT is 'r\.pdf': .* \.html and \.txt"):
+        paths(None, "r.pdf", resumes=False)
+
+
+def test_report_as_text(tmp_path: Path) -> None:
+    """A report whose name ends in .txt is what a terminal shows of it."""
+    report = report_of(whole(fetch(0, 1), fetch(11, 12)))
+    save(report, tmp_path / "report.txt")
+    assert (tmp_path / "report.txt").read_text() == to_text(report)

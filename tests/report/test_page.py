@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from report.chromium import boxes, needs_chromium, opened, told
+from report.chromium import boxes, opened, told
 from report.logs import HOST, began, fetch, report_of, robots, whole
 from scrapy_polite.report.page import data_of, to_page
 from scrapy_polite.report.schema import Blocked, Dropped, Ended, Event, Parked, Remains
@@ -35,7 +35,6 @@ def page_of(*events: Event) -> str:
     return to_page(report_of([began(), *events]))
 
 
-@needs_chromium
 def test_bars_are_where_they_belong(tmp_path: Path) -> None:
     """Each fetch, wait, block and parking of a known log is drawn at its place and length."""
     document = opened(page_of(*KNOWN), tmp_path)
@@ -55,7 +54,6 @@ def test_bars_are_where_they_belong(tmp_path: Path) -> None:
     assert boxes(document, "gone.example", "parked") == at((50, 100))
 
 
-@needs_chromium
 def test_use(tmp_path: Path) -> None:
     """Zoom, hover, paging, search and order work, by mouse and by keyboard."""
     events = [fetch(n, n + 1, f"host{n:03}.example") for n in range(90)]
@@ -97,7 +95,6 @@ def test_use(tmp_path: Path) -> None:
     assert "from 0:00:00.000 to 0:01:30.000" in said["whole"]
 
 
-@needs_chromium
 def test_five_thousand_hosts(tmp_path: Path) -> None:
     """A page of 5,000 hosts shows the busiest and pages through the others."""
     events = [fetch(20 * n, 20 * n + 1, f"h{h}.example") for n in range(3) for h in range(5000)]
@@ -107,7 +104,6 @@ def test_five_thousand_hosts(tmp_path: Path) -> None:
     assert boxes(document, "h4321.example", "page")
 
 
-@needs_chromium
 def test_crowded_row_is_not_solid(tmp_path: Path) -> None:
     """Where fetches are too close to be told apart, their height is their share of the time."""
     events = [fetch(11 * n, 11 * n + 1) for n in range(20_000)]
@@ -124,7 +120,6 @@ def test_crowded_row_is_not_solid(tmp_path: Path) -> None:
     assert len(boxes(document, HOST, "wait")) < 2000
 
 
-@needs_chromium
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     """Nothing that a host, URL, reason or name says becomes part of the page."""
     events = [

@@ -170,6 +170,33 @@ def test_resumed_run(tmp_path: Path, wait: float, expected: set[str]) -> None:
     assert broken(from_log(write(tmp_path / "log.jsonl", events))) == expected
 
 
+def test_refusals_at_one_instant() -> None:
+    """100,000 refusals that took no time are judged in a moment: each finds what came after it."""
+    refusals = [fetch(5, 5, outcome="refused", retry_after=1.0)] * 100_000
+    assert broken(report_of(whole(*refusals, fetch(6, 6.1)))) == set()
+    assert broken(report_of(whole(*refusals, fetch(5.5, 5.6)))) == {"retry-after"}
+
+
+def test_delays_of_many_origins() -> None:
+    """60,000 ports of a host, each with a Crawl-delay, are judged in a moment, by the longest."""
+    ports = [
+        robots(0, crawl_delay=1 + port / 1e4, origin=f"https://{HOST}:{port}")
+        for port in range(60_000)
+    ]
+    assert broken(report_of(whole(*ports, fetch(1, 1.1), fetch(8.2, 8.3)))) == set()
+    assert broken(report_of(whole(*ports, fetch(1, 1.1), fetch(8, 8.1)))) == {"crawl-delay"}
+
+
+def test_longest_delay_is_taken_back() -> None:
+    """Of a host with two origins the longer Crawl-delay counts, until its file says less."""
+    ours, other = (f"https://{HOST}:{port}" for port in (1, 2))
+    delays = [robots(0, 9.0, origin=ours), robots(0, 4.0, origin=other)]
+    taken_back = robots(20, 2.0, origin=ours)
+    fetches = [fetch(at, at + 0.1) for at in (10, 19.2, 23.5)]
+    assert broken(report_of(whole(*delays, *fetches[:2], taken_back, fetches[2]))) == set()
+    assert broken(report_of(whole(*delays, *fetches))) == {"crawl-delay"}
+
+
 def test_cut_promises_are_told() -> None:
     """Where a ceiling cut a wait or a Crawl-delay the report says so."""
     cut = fetch(0, 100, until_at=700.0, capped=True)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import POLITE, Web
+from harness import POLITE, Web, child
 
 
 class Running:
@@ -29,21 +27,13 @@ class Running:
         settings: dict[str, Any],
         attributes: dict[str, Any] | None = None,
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         job = {
             "settings": {**POLITE, **settings},
             "requests": list(requests),
             "attributes": attributes or {},
         }
-        (folder / "job.json").write_text(json.dumps(job))
-        (folder / "result.json").unlink(missing_ok=True)
-        self._log = (folder / "log.txt").open("a")
-        command = [sys.executable, "-m", "harness.runner", "job.json", "result.json"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=self._log, stderr=self._log
-        )
+        self.process = child.start(folder, job)
 
     @property
     def log(self) -> str:
@@ -59,7 +49,6 @@ class Running:
         """End it with SIGKILL."""
         self.process.kill()
         self.process.wait()
-        self._log.close()
 
     def finish(self, timeout: float = 60.0) -> dict[str, Any]:
         """Wait for its end and return its result, {} when it left none."""
@@ -70,7 +59,6 @@ class Running:
             raise AssertionError(
                 f"the crawl did not end in {timeout} s\n{self.log[-3000:]}"
             ) from None
-        self._log.close()
         result = self._folder / "result.json"
         return json.loads(result.read_text()) if result.exists() else {}
 

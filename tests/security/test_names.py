@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 import pytest
 
@@ -19,21 +17,11 @@ from scrapy_polite.runtime.telling import one_line, shown
 from scrapy_polite.runtime.verdicts import PARSED_BYTES, Verdicts
 from scrapy_polite.state import memory
 from scrapy_polite.state.memory import MemoryStore
+from state.kit import done
 
 KEY_MAX = 600  # characters
 HOST_BYTES = 4_000  # what a host that was seen once may cost, of memory
 LANES = Lanes(obey=True)
-T = TypeVar("T")
-
-
-def done(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that does not wait."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    raise AssertionError("the store in memory never waits")
 
 
 ODD = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 import tracemalloc
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import scrapy_polite
+from harness.child import environment
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.packing import BODY_MAX_BYTES, Unreadable, record_of, unpack
@@ -165,7 +165,7 @@ def test_others_get_what_the_umask_gives_them(tmp_path: Path, umask: int) -> Non
     done = subprocess.run(
         [sys.executable, "-c", WRITE, oct(umask)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=environment(),
         capture_output=True,
         text=True,
         check=True,

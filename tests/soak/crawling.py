@@ -6,9 +6,7 @@ It runs until it gets a SIGINT.  The result has its stats, its samples, and what
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import threading
 import warnings
@@ -19,7 +17,7 @@ from typing import Any
 from scrapy.crawler import Crawler, CrawlerProcess
 from twisted.python.failure import Failure
 
-from harness import POLITE
+from harness import POLITE, child
 from scrapy_polite.frontier.hosts import NEVER
 from scrapy_polite.runtime.runtime import Runtime
 from scrapy_polite.state.memory import MemoryStore
@@ -43,16 +41,9 @@ class Soaking:
     """
 
     def __init__(self, folder: Path, settings: dict[str, Any], **arguments: Any) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         job = {"settings": {**SETTINGS, **settings}, "arguments": arguments}
-        (folder / "job.json").write_text(json.dumps(job))
-        command = [sys.executable, "-m", "soak.crawling", "job.json", "result.json"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        with (folder / "log.txt").open("a") as log:
-            self._process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdout=log, stderr=log
-            )
+        self._process = child.start(folder, job, "soak.crawling")
 
     @property
     def log(self) -> str:

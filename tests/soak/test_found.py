@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,15 @@ from harness import Answer, Web, crawl_here
 from scrapy_polite.extensions import progress
 from scrapy_polite.frontier.hosts import NEVER, Frontier, Openness, Want
 from scrapy_polite.policy import robots_cache as cache
+from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_access import Access
 from scrapy_polite.policy.robots_cache import Ages
 from scrapy_polite.report.load import load
 from scrapy_polite.runtime.lanes import Lanes
-from scrapy_polite.runtime.pump import TROUBLE_RETRY, Pump
+from scrapy_polite.runtime.pump import STORE_RETRY, TROUBLE_RETRY, Pump
 from scrapy_polite.runtime.verdicts import Verdicts
 from scrapy_polite.state.memory import MemoryStore
-from scrapy_polite.state.protocol import Lease
+from scrapy_polite.state.protocol import Acquired, Lease
 
 
 @pytest.mark.crawl
@@ -56,6 +57,32 @@ def test_turn_that_cannot_be_used_costs_nobody_else() -> None:
     assert (granted, frontier.next_at(now)) == (["b"], TROUBLE_RETRY)
     assert [key for key, _, taken, _ in frontier.overview() if taken] == ["b"]
     assert [key for key, host in store._hosts.items() if host.holder] == ["b"]
+
+
+def test_store_that_raises_what_it_should_not() -> None:
+    """Whatever a store raises, its hosts wait for the next attempt; none stays taken for ever."""
+    now = 0.0
+
+    class Broken(MemoryStore):
+        async def acquire(self, hosts: Sequence[str], *, limit: int) -> Acquired:
+            raise ZeroDivisionError
+
+        async def release(self, lease: Lease, *, delay: float, state: HostState) -> bool:
+            raise ZeroDivisionError
+
+    frontier, store = Frontier(lambda lane, at: (Openness.OPEN, NEVER)), Broken(lambda: now)
+    pump = Pump(frontier, store, granted=print, woken=lambda: None, clock=lambda: now)
+    for host in "ab":
+        frontier.push(host, f"http://{host}", now)
+    with pytest.raises(ZeroDivisionError):
+        pump.fill(Want.PAGE, 2)
+    pump.stop()
+    assert list(frontier.overview()) == [(host, STORE_RETRY, False, 1) for host in "ab"]
+    now = STORE_RETRY
+    assert frontier.take(Want.PAGE, now) == "a"
+    with pytest.raises(ZeroDivisionError):
+        pump.end(Lease("a", 1, now, HostState()), 5.0, HostState())
+    assert frontier.next_at(now) == now + 5.0
 
 
 @pytest.mark.crawl

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import subprocess
 import sys
 import tracemalloc
@@ -21,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from harness.child import environment
 from scrapy_polite.frontier.hosts import Want
 from scrapy_polite.policy.host import Outcome
 from scrapy_polite.simulator import Fetched, HostPlan, Plan, simulate
@@ -131,9 +131,8 @@ def test_a_whole_crawl_leaks_nothing(tmp_path: Path) -> None:
     job, result = tmp_path / "job.json", tmp_path / "result.json"
     job.write_text(json.dumps({"seconds": HALF_AN_HOUR, "hosts": 40, "seed": 9309}))
     command = [sys.executable, "-m", "soak.virtual", str(job), str(result)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with (tmp_path / "log.txt").open("w") as log:
-        subprocess.run(command, env=environment, check=True, stdout=log, stderr=log)
+        subprocess.run(command, env=environment(), check=True, stdout=log, stderr=log)
     told = json.loads(result.read_text())
     assert {name: told[name] for name in FAULTS} == FAULTS, told["figures"]
     assert told["outages"] == 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Sequence
-from types import TracebackType
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -21,6 +20,16 @@ from scrapy_polite.state.sqlite.file_time import Machine
 
 T = TypeVar("T")
 PATIENCE = 30.0  # seconds
+
+
+def done(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that does not wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise AssertionError("the store in memory never waits")
 
 
 class Clock:
@@ -49,12 +58,7 @@ class Driven:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.close()
         finally:

@@ -24,7 +24,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_polite.state import inspect
 from scrapy_polite.state.memory import LEASED, NOT_DUE
-from scrapy_polite.state.sqlite import LeaseRules, SqliteStore
+from scrapy_polite.state.sqlite import LeaseRules, SqliteStore, alive
 from state.kit import PATIENCE, Driven
 
 SCRIPT = Path(__file__).with_name("crawl_apart.py")
@@ -129,6 +129,22 @@ def test_signs_of_dead_processes_are_swept(path: Path) -> None:
     with Driven(SqliteStore(path)) as store:
         store.open()
     assert list(path.parent.glob("*.alive")) == []
+
+
+def test_sign_is_swept_under_its_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is about to lock a sign that is swept away notices, for it is locked meanwhile."""
+    was_locked, unlink = list[bool](), Path.unlink
+
+    def seen(sign: Path, *, missing_ok: bool = False) -> None:
+        was_locked.append(alive.is_alive(path, "1-dead"))
+        unlink(sign, missing_ok=missing_ok)
+
+    sign = alive.path_of(path, "1-dead")
+    sign.touch()
+    monkeypatch.setattr(Path, "unlink", seen)
+    alive.sweep(path)
+    assert was_locked == [True]
+    assert not sign.exists()
 
 
 def test_child_does_not_stand_in_for_a_killed_process(path: Path) -> None:

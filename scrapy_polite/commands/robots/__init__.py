@@ -4,7 +4,7 @@
     visit           a site -> its answer, with the fetch of a crawl
     look, noindex   a page -> where it asks not to be listed
     patience        for how long a host's turn is waited for
-    visit_settings  the project's settings -> those of the visit
+    visit_settings  the project's or a spider's settings -> those of the visit
     text, plain     the report for people, and as JSON
     report          all that there is to say
     later           what other answers would mean
@@ -28,6 +28,8 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
+    from scrapy.settings import Settings
+
     from scrapy_polite.commands.robots.question import Question
     from scrapy_polite.commands.robots.report import Report
 
@@ -54,10 +56,11 @@ class Command(ScrapyCommand):
         return (
             "Explain the robots.txt of a site, of a file or of standard input (-): which pages may "
             "be fetched and which group, line and rule decide; how the file was read; what its "
-            "owner should put right; what other answers would mean. A site is asked with the "
-            "identity of the project's crawls, once; pages that are allowed are asked for once "
-            "too, politely, to see whether they say noindex. The exit status is 0 when all pages "
-            "are allowed, 1 when one is disallowed, 2 when that cannot be told."
+            "owner should put right; what other answers would mean. A site is asked once, with the "
+            "identity of the project's crawls, or of one spider's (--spider). Pages that are named "
+            "and allowed are asked for once too, politely, to see whether they say noindex. The "
+            "exit status is 0 when all pages are allowed, 1 when one is disallowed, 2 when that "
+            "cannot be told."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -74,6 +77,7 @@ class Command(ScrapyCommand):
         )
         add("--json", action="store_true", help="print the report as JSON")
         add("--no-pages", action="store_true", help="do not look at pages for noindex")
+        add("--spider", metavar="NAME", help="ask as this spider: its custom_settings count")
         add("--contact-url", metavar="URL", help="as POLITE_CONTACT_URL")
         add("--contact-email", metavar="ADDRESS", help="as POLITE_CONTACT_EMAIL")
 
@@ -114,45 +118,47 @@ class Command(ScrapyCommand):
             _write(to_text(report))
 
     def _report(self, target: str, paths: list[str], opts: Namespace) -> Report:
+        from scrapy_polite.commands.robots import visit_settings
         from scrapy_polite.commands.robots.question import CannotTell, parse, token_of
 
+        assert self.settings is not None
         question = parse(target, paths)
         token = None if opts.agent is None else token_of(opts.agent)
+        settings = visit_settings.of_spider(self.settings, opts.spider)
         try:
             if question.origin is None:
-                return self._of_file(question, token)
-            return self._of_site(question, token, looks=not opts.no_pages)
+                return _of_file(question, token, settings)
+            return _of_site(question, token, settings, looks=not opts.no_pages)
         except ValueError as error:  # of a setting: one sentence that says what to write
             raise CannotTell(str(error)) from None
 
-    def _of_file(self, question: Question, token: str | None) -> Report:
-        from scrapy_polite import config
-        from scrapy_polite.commands.robots import visit_settings
-        from scrapy_polite.commands.robots.question import read_file
-        from scrapy_polite.commands.robots.reading import Reading
-        from scrapy_polite.commands.robots.report import make_report
-        from scrapy_polite.robots.rules import RobotsRules
 
-        assert self.settings is not None
-        read = config.read(visit_settings.for_file(self.settings))
-        rules = RobotsRules(read_file(question.source))
-        reading = Reading(token or read.identity.product_token, rules)
-        nameless = not visit_settings.says_who(self.settings)
-        return make_report(question, read, reading, nameless=nameless)
+def _of_file(question: Question, token: str | None, settings: Settings) -> Report:
+    from scrapy_polite import config
+    from scrapy_polite.commands.robots import visit_settings
+    from scrapy_polite.commands.robots.question import read_file
+    from scrapy_polite.commands.robots.reading import Reading
+    from scrapy_polite.commands.robots.report import make_report
+    from scrapy_polite.robots.rules import RobotsRules
 
-    def _of_site(self, question: Question, token: str | None, *, looks: bool) -> Report:
-        from scrapy_polite import config
-        from scrapy_polite.commands.robots import process, visit_settings
-        from scrapy_polite.commands.robots.report import make_report
-        from scrapy_polite.commands.robots.visit import Errand
+    read = config.read(visit_settings.for_file(settings))
+    rules = RobotsRules(read_file(question.source))
+    reading = Reading(token or read.identity.product_token, rules)
+    return make_report(question, read, reading, nameless=not visit_settings.says_who(settings))
 
-        assert self.settings is not None
-        settings = visit_settings.for_visit(self.settings)
-        read, nameless = config.read(settings), not visit_settings.says_who(self.settings)
-        token = token or read.identity.product_token
-        errand = Errand(question, token, read, looks=looks and not nameless, say=_say)
-        visit = process.visit(settings, errand)
-        return make_report(question, read, visit.reading, visit, nameless=nameless)
+
+def _of_site(question: Question, token: str | None, settings: Settings, *, looks: bool) -> Report:
+    from scrapy_polite import config
+    from scrapy_polite.commands.robots import process, visit_settings
+    from scrapy_polite.commands.robots.report import make_report
+    from scrapy_polite.commands.robots.visit import Errand
+
+    its_own = visit_settings.for_visit(settings)
+    read, nameless = config.read(its_own), not visit_settings.says_who(settings)
+    token = token or read.identity.product_token
+    errand = Errand(question, token, read, looks=looks and not nameless, say=_say)
+    visit = process.visit(its_own, errand)
+    return make_report(question, read, visit.reading, visit, nameless=nameless)
 
 
 def _say(text: str) -> None:

@@ -31,7 +31,7 @@ _SEEN = (
 _NO_CONTACT = (
     "Nobody has said who asks, so robots.txt alone was fetched and no page was looked at for "
     "noindex. To be somebody, set POLITE_CONTACT_URL or POLITE_CONTACT_EMAIL in settings.py, or "
-    "add --contact-url or --contact-email."
+    "add --contact-url or --contact-email; --spider takes those of a spider's custom_settings."
 )
 
 

@@ -4,6 +4,7 @@ Rules:
 
 - It is the project's crawl as far as the network sees it: identity, proxies, waits and the state
   that is shared with other processes stay. The add-on is on, whether the project has it or not.
+  With `--spider` it is that spider's crawl: its `custom_settings` count.
 - It is nobody's crawl beside that: no spider, job, queue, feed, pipeline, extension, cache, report
   or log of the project is touched.
 - Where nobody has said who asks, one robots.txt is asked for in Scrapy's own name: the file is made
@@ -17,8 +18,11 @@ from typing import Any
 
 import scrapy
 from scrapy.settings import SETTINGS_PRIORITIES, Settings, default_settings
+from scrapy.spiderloader import get_spider_loader
 
 from scrapy_polite import config
+from scrapy_polite.commands.robots.question import CannotTell
+from scrapy_polite.robots.lines import printable
 from scrapy_polite.runtime import listing
 
 _ADDON = "scrapy_polite.Addon"
@@ -58,6 +62,28 @@ _WHO = (
     "POLITE_PRODUCT",
     "USER_AGENT",
 )
+
+
+def of_spider(settings: Settings, name: str | None) -> Settings:
+    """Return the settings of a spider's crawls; without a name, those of the project.
+
+    Raises:
+        CannotTell: there is no such spider, or it cannot be loaded.
+    """
+    if name is None:
+        return settings
+    copied: Settings = settings.copy()
+    try:
+        loader = get_spider_loader(settings)
+        is_there = name in loader.list()
+        if is_there:
+            loader.load(name).update_settings(copied)
+    except Exception as error:  # whatever a module of the project's raises
+        why = printable(f"{type(error).__name__}: {error}")
+        raise CannotTell(f"The spiders of this project cannot be loaded: {why}.") from None
+    if not is_there:
+        raise CannotTell(f"There is no spider '{printable(name)}' here: see `scrapy list`.")
+    return copied
 
 
 def says_who(settings: Settings) -> bool:

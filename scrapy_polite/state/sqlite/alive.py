@@ -16,6 +16,7 @@ import fcntl
 import os
 import secrets
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 ENDING = ".alive"
@@ -79,19 +80,8 @@ def hide(state: Path) -> None:
 
 def is_alive(state: Path, name: str) -> bool:
     """Return whether the process that shows a sign of this name lives."""
-    try:
-        fd = os.open(path_of(state, name), os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
+    with _locked(path_of(state, name), fcntl.LOCK_SH) as is_free:
+        return not is_free
 
 
 def is_alone(state: Path) -> bool:
@@ -106,13 +96,38 @@ def is_alone(state: Path) -> bool:
 def sweep(state: Path) -> None:
     """Remove the signs of dead processes."""
     for name in _names(state):
-        if not is_alive(state, name):
-            path_of(state, name).unlink(missing_ok=True)
+        path = path_of(state, name)
+        # Under its lock, or a sign that is being made could go just after it was locked.
+        with _locked(path, fcntl.LOCK_EX) as is_free:
+            if is_free:
+                path.unlink(missing_ok=True)
 
 
 def path_of(state: Path, name: str) -> Path:
     """Return the path of a sign of life."""
     return state.with_name(f"{state.name}.{name}{ENDING}")
+
+
+@contextlib.contextmanager
+def _locked(path: Path, how: int) -> Iterator[bool]:
+    """Lock a sign of life, if it is free; yield whether it is, or is not there."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        yield isinstance(error, FileNotFoundError)
+        return
+    try:
+        yield _lock_now(fd, how) and _is_file(fd, path)
+    finally:
+        os.close(fd)
+
+
+def _lock_now(fd: int, how: int) -> bool:
+    try:
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _names(state: Path) -> list[str]:

@@ -7,7 +7,8 @@ Rules:
 - Within one boot the wall clock is not looked at: set forward, it shortens no wait; set back, it
   lengthens none.
 - After a reboot as much time has passed since the file was last written to as the wall clock says,
-  at least as much as the machine is up by now, and never less than none.
+  and never less than none.  How long the machine is up says nothing: the file may come from
+  another one.
 - So a wait comes out shorter than it was asked for only where a wall clock that ran ahead over a
   reboot is the only witness.
 - Where the system does not tell one boot from another (all but Linux), each opening is taken for
@@ -78,12 +79,11 @@ def ahead_of(mark: Mark | None, machine: Machine) -> float:
     >>> ahead_of(Mark("first", 0.0, 4000.0, 4500.0), machine) + 40.0  # 500 s between boots
     4500.0
     >>> ahead_of(Mark("first", 0.0, 4000.0, 7000.0), machine) + 40.0  # set back between boots
-    4040.0
+    4000.0
     """
     wall, up, boot = machine.wall(), machine.uptime(), machine.boot_id()
     if mark is None:
         return wall - up
     if boot and boot == mark.boot_id:
         return mark.ahead
-    passed = max(wall - mark.wall_at, up if boot else 0.0)
-    return mark.seen_at + passed - up
+    return mark.seen_at + max(wall - mark.wall_at, 0.0) - up
