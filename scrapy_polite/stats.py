@@ -21,4 +21,5 @@ OUTAGE_PROBES = "polite/outages/probes"  # requests sent meanwhile, to see who a
 ROBOTS_ACCESS = "polite/robots/access/{access}"  # robots.txt fetches by access result
 ROBOTS_HOPS = "polite/robots/hops"  # redirects followed
 ROBOTS_DROPPED = "polite/robots/dropped"  # requests dropped as RobotsUnreachable
+QUEUE_UNREADABLE = "polite/queue/unreadable"  # queued requests that could not be read
 STORE_UNAVAILABLE = "polite/store/unavailable"  # times the store did not answer

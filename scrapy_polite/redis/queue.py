@@ -27,7 +27,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.request import request_from_dict
 
-from scrapy_polite import engine
+from scrapy_polite import engine, stats
 from scrapy_polite.frontier.hosts import Openness
 from scrapy_polite.redis.checks import check_database, store_of
 from scrapy_polite.redis.seeds import EVERY, Seeds
@@ -160,6 +160,7 @@ class PoliteQueue:
             request = request_from_dict(told, spider=self._spider)
         except Exception as error:  # a serializer raises whatever it meets
             logger.error("A request of %s cannot be read and is dropped: %s", taken.host, error)
+            self._crawler.stats.inc_value(stats.QUEUE_UNREADABLE)
             self._shelf.done([taken.number])
             if lease is not None:
                 self._turns.pump.give_back(lease)

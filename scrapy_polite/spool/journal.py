@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy_polite import stats
 from scrapy_polite.spool.octets import load
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Journal:
         try:
             return load(octets, self._crawler)
         except ValueError as error:
+            self._crawler.stats.inc_value(stats.QUEUE_UNREADABLE)
             logger.error("A request cannot be read and stays in %s: %s", entry, error)
             return None
 

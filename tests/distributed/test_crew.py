@@ -104,6 +104,7 @@ def test_request_that_cannot_be_read(server: RedisServer) -> None:
         assert_polite(it)
         assert_complete(it, 4)
         assert log.count(f"A request of {site.host} cannot be read and is dropped: ") == 2
+        assert "'polite/queue/unreadable': 2" in log
         assert server.client.get(f"{QUEUE}:left") == b"0"
 
 

@@ -73,6 +73,7 @@ async def test_what_cannot_be_read_keeps_nothing_else_back(web: Web, queue: Path
     assert run.outcome == {url: [200] for url in asked}
     assert sorted(pages(web)) == sorted((site.host, f"/{n}") for n in range(2) for site in sites)
     assert run.log.count("A request cannot be read and stays in") == 4
+    assert run.stats["polite/queue/unreadable"] == 4
     await crawl_here(web, [], settings, {LOST_CALLBACK: _parse}, timeout=30)
     fetched = Counter(pages(web))
     assert fetched[sites[0].host, "/queued"] == fetched[sites[0].host, "/in-progress"] == 1
