@@ -29,7 +29,7 @@ LAYERS = (
     {"runtime", "simulator"},
     {"engine", "frontier", "spool"},
     {"config", "state", "report", "robots"},
-    {"exceptions", "signals", "stats"},
+    {"exceptions", "locks", "signals", "stats"},
     {"policy"},
 )
 PURE = {"policy"}  # standard library only

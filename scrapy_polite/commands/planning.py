@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scrapy_polite import config
-from scrapy_polite.config import values
 from scrapy_polite.report.words import many, printable, span
 from scrapy_polite.simulator import HostPlan, Plan, Simulation, simulate
 from scrapy_polite.simulator.result import PLACE, ROBOTS, ROBOTS_PLACE
@@ -75,7 +74,8 @@ def estimate(
     Raises:
         ValueError: a number or setting is bad.
     """
-    rules, robots_places = config.read_rules(settings), _robots_places(settings)
+    rules = config.read_rules(settings)
+    robots_places = config.count(settings, "POLITE_ROBOTS_CONCURRENCY")
     crawl = simulate(Plan(hosts, places=places, robots_places=robots_places, rules=rules))
     pages = sum(host.pages for host in hosts)
     lines = [
@@ -87,12 +87,6 @@ def estimate(
         more = f"; {many(left, 'more page')} were left" if left else ""
         lines.append(f"The crawl itself took {span(report.seconds)}{more}.")
     return "\n".join([*lines, *_where(crawl)])
-
-
-def _robots_places(settings: BaseSettings) -> int:
-    name = "POLITE_ROBOTS_CONCURRENCY"
-    default, value = config.DEFAULTS[name], settings.get(name)
-    return values.count(name, default if value is None else value, example=default)
 
 
 def _where(crawl: Simulation) -> list[str]:

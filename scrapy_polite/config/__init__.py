@@ -94,7 +94,7 @@ def read(settings: BaseSettings) -> Config:
         obey_robots=values.flag(settings, "ROBOTSTXT_OBEY", default=False),
         crawl_delay_max=_number(settings, "POLITE_CRAWL_DELAY_MAX"),
         robots_timeout=_number(settings, "POLITE_ROBOTS_TIMEOUT", least=0.1),
-        robots_concurrency=_count(settings, "POLITE_ROBOTS_CONCURRENCY"),
+        robots_concurrency=count(settings, "POLITE_ROBOTS_CONCURRENCY"),
         robots_hold=_number(settings, "POLITE_ROBOTS_HOLD"),
         robots_forbidden=_choice(settings, "POLITE_ROBOTS_FORBIDDEN", "allow", "disallow"),
         backoff_statuses=_statuses(settings, "POLITE_BACKOFF_STATUSES"),
@@ -169,9 +169,8 @@ def _delay_rules(settings: BaseSettings) -> DelayRules:
 def _factor(settings: BaseSettings) -> float:
     """Return how many times its duration a fetch is followed by a wait."""
     factor = _number(settings, "POLITE_DELAY_FACTOR", kind="a number")
-    name = "AUTOTHROTTLE_TARGET_CONCURRENCY"
+    name, switch = "AUTOTHROTTLE_TARGET_CONCURRENCY", "AUTOTHROTTLE_ENABLED"
     target = _scrapys(settings, name, unset=1.0, least=0.001, kind="a number")
-    switch = "AUTOTHROTTLE_ENABLED"
     if is_set(settings, switch) and not values.flag(settings, switch, default=True):
         return 0.0
     # A share of one connection is a longer wait; more than one connection there is not.
@@ -190,7 +189,7 @@ def _backoff_rules(settings: BaseSettings) -> BackoffRules:
         minimum,
         maximum,
         _number(settings, "POLITE_RETRY_AFTER_MAX"),
-        _count(settings, "POLITE_BACKOFF_GIVE_UP"),
+        count(settings, "POLITE_BACKOFF_GIVE_UP"),
     )
 
 
@@ -216,7 +215,8 @@ def _number(
     return values.number(name, value, example=example, least=least, kind=kind)
 
 
-def _count(settings: BaseSettings, name: str) -> int:
+def count(settings: BaseSettings, name: str) -> int:
+    """Read one of our settings that is a number of things; raises ValueError as `read` does."""
     return values.count(name, _value(settings, name), example=DEFAULTS[name])
 
 

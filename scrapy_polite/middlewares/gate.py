@@ -34,12 +34,11 @@ class PoliteGateMiddleware:
         runtime = Runtime.of(crawler)
         self._turns, self._robots = runtime.turns, runtime.robots
         self._shared = runtime.store.shared
-        self._leases = runtime.leases
         self._floors = runtime.config.slot_floors
         runtime.wire.leaving.append(self._leaves)
-        runtime.wire.answered.append(self._answered)
+        runtime.wire.answered.append(runtime.leases.answered)
         connect = crawler.signals.connect
-        connect(self._left, signals.request_left_downloader)
+        connect(self._turns.left, signals.request_left_downloader)
         connect(self._opened, signals.spider_opened)
 
     @classmethod
@@ -81,9 +80,3 @@ class PoliteGateMiddleware:
         engine.keep_slot(slot, self._floors.get(key, 0.0))
         if key != host_of(request.url):  # hosts may share it, as many at once as the user wants
             slot.concurrency = at_once
-
-    def _answered(self, response: Response, request: Request) -> None:
-        self._leases.answered(request, response)
-
-    def _left(self, request: Request) -> None:
-        self._turns.left(request)

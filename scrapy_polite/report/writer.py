@@ -6,23 +6,18 @@
 - The log is bounded by count and octets.  At the bound one line ``full`` is written, and after it
   only the end of the run; the crawl goes on, and its report says from when on it knows nothing.
 - A log that cannot be written (a full disk) is given up with one line in the crawl's log.
-- A log has one writer.  Where there are no file locks (Windows, some network shares) that is not
-  watched.
+- A log has one writer (see `locks`).
 """
 
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
+from scrapy_polite.locks import keep_others_out
 from scrapy_polite.report.lines import to_line
 from scrapy_polite.report.schema import Ended, Event, Full
-
-if sys.platform != "win32":
-    import fcntl
 
 Maker = Callable[[], Event]
 
@@ -60,7 +55,11 @@ class LogWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._file = path.open("a+b", buffering=0)
-        _claim(self._file)
+        try:
+            keep_others_out(self._file.fileno())
+        except BlockingIOError:
+            self._file.close()
+            raise
         if not append and self._file.seek(0, 2):
             self._file.truncate(0)
         self._waiting: list[Event | Maker] = []
@@ -128,16 +127,3 @@ class LogWriter:
             logger.error("The event log %s ends here: %s", self._path, error.strerror)
             self._closed = True
             self._file.close()
-
-
-def _claim(file: IO[bytes]) -> None:
-    """Keep other writers out until the file is closed."""
-    if sys.platform == "win32":
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise
-    except OSError:
-        pass  # no locks on this file system

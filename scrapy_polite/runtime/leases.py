@@ -151,7 +151,7 @@ class Leases:
         held.began_at = now
         return True
 
-    def answered(self, request: Request, response: Response) -> None:
+    def answered(self, response: Response, request: Request) -> None:
         """A request's answer arrived."""
         held = self._held.get(request)
         if held is not None:

@@ -1,8 +1,6 @@
 """A folder of requests belongs to one crawl at a time, or each would take out what the other has.
 
-Rules: the claim is an `flock` on the folder, which the kernel lets go of when the process ends,
-however it ends; a forked child has no part in it.  Where there are no such locks (Windows, some
-network shares) nobody is kept out.
+Rules: the claim is a lock on the folder (see `locks`); a forked child has no part in it.
 """
 
 from __future__ import annotations
@@ -11,8 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
+from scrapy_polite.locks import keep_others_out
 
 _claims: set[Claim] = set()  # of this process
 
@@ -30,15 +27,13 @@ class Claim:
         self._fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         _claims.add(self)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            keep_others_out(self._fd)
         except BlockingIOError:
             self.give_up()
             raise ValueError(
                 f"The JOBDIR {folder.parent} is in use by another crawl: "
                 "wait until that has ended, or choose another JOBDIR."
             ) from None
-        except OSError:
-            pass  # no locks on this file system
 
     def give_up(self) -> None:
         """Let others have the folder."""

@@ -76,5 +76,7 @@ def _lane_of(folder: Path) -> str | None:
         with suppress(FileNotFoundError):
             return (folder / _NAME_FILE).read_text(encoding="utf-8") or None
         return None
+    if folder.name == _OTHER:
+        return ""
     lane = unquote(folder.name)
-    return "" if folder.name == _OTHER else lane if "://" in lane else None
+    return lane if "://" in lane else None

@@ -78,36 +78,34 @@ class LateMiddleware(Middleware):
     setting = "USERS_LATE_PARTS"
 
 
-class Login:
-    """A downloader middleware that fetches a page of the same host before each request."""
+class _Fetching:
+    """A downloader middleware that fetches another page of the same host for each one."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Login:
+    def from_crawler(cls, crawler: Crawler) -> _Fetching:
         return cls(crawler)
+
+    async def fetch(self, request: Request, path: str) -> None:
+        if path not in request.url and "/robots.txt" not in request.url:
+            other = Request(request.url.replace("/page", path), dont_filter=True)
+            await self._crawler.engine.download_async(other)
+
+
+class Login(_Fetching):
+    """One that fetches it before the request."""
 
     async def process_request(self, request: Request) -> None:
-        if "/login" not in request.url and "/robots.txt" not in request.url:
-            login = Request(request.url.replace("/page", "/login"), dont_filter=True)
-            await self._crawler.engine.download_async(login)
+        await self.fetch(request, "/login")
 
 
-class Logout:
-    """A downloader middleware that fetches a page of the same host after each answer."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Logout:
-        return cls(crawler)
+class Logout(_Fetching):
+    """One that fetches it after the answer."""
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        if "/logout" not in request.url and "/robots.txt" not in request.url:
-            logout = Request(request.url.replace("/page", "/logout"), dont_filter=True)
-            await self._crawler.engine.download_async(logout)
+        await self.fetch(request, "/logout")
         return response
 
 
