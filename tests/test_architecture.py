@@ -27,18 +27,19 @@ LAYERS = (
     {"addon", "commands", "hooks"},
     {"middlewares", "extensions", "queues", "downloader", "redis"},
     {"runtime", "simulator"},
-    {"engine", "frontier", "spool"},
+    {"core", "engine", "spool"},
+    {"frontier"},
     {"config", "state", "report", "robots"},
     {"exceptions", "locks", "signals", "stats"},
     {"policy"},
 )
-PURE = {"policy"}  # standard library only
+PURE = {"core", "frontier", "policy", "simulator"}  # standard library only
 SOLITARY = {"middlewares", "extensions"}  # their modules do not import one another either
 PROTEGO_BELONGS_TO = "robots"
 PRIVATE_NAMES_BELONG_TO = "engine"
 SETTINGS_BELONG_TO = "addon"
 
-LONGEST_FUNCTION, LONGEST_MODULE = 60, 250  # lines
+LONGEST_FUNCTION, LONGEST_MODULE = 60, 300  # lines
 PUBLIC_IN_SPITE_OF_THE_UNDERSCORE = {"_asdict", "_fields", "_make", "_replace"}  # of named tuples
 EDITS = re.compile(r"(set|setdefault|update|delete|pop|add_|remove_|replace_in|unset)\w*")
 

@@ -1,18 +1,19 @@
-"""The crawl itself: takes turns from the frontier, and lets the time of each fetch go by.
+"""The crawl itself: drives the turns of `core`, and lets the time of each fetch go by.
 
-It does what the crawler's runtime does, in the same order, but knows how long each fetch will take:
-ends of fetches stand in a heap, and the clock jumps to the next end or the next ready time.
+It knows how long each fetch will take: ends of fetches stand in a heap, and the clock jumps to the
+next end or the next ready time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
 from heapq import heappop, heappush
-from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from scrapy_polite.frontier.hosts import NEVER, Frontier, Want
+from scrapy_polite.core.actions import Acquire, Action, FetchRobots, GiveBack, Release
+from scrapy_polite.core.turns import Turns
+from scrapy_polite.frontier.hosts import NEVER, Want
 from scrapy_polite.policy.host import Fetch, Outcome, Turn, after_fetch
 from scrapy_polite.simulator.plan import Plan
 from scrapy_polite.simulator.result import PLACE, PLACE_OF, ROBOTS, Fetched, Simulation, Tally
@@ -21,7 +22,6 @@ from scrapy_polite.state.memory import MemoryStore
 from scrapy_polite.state.protocol import Lease
 
 T = TypeVar("T")
-_BATCH = 64  # hosts leased at once, at most
 
 
 class _Flight(NamedTuple):
@@ -64,7 +64,8 @@ class _Run:
         self.random = Random(plan.seed)
         self.store = MemoryStore(lambda: self.now)
         self.verdicts = Verdicts(plan)
-        self.frontier = Frontier(self.verdicts.judge)
+        self.turns = Turns(self.verdicts.judge)
+        self.frontier = self.turns.frontier
         self.free = {Want.ROBOTS: plan.robots_places, Want.PAGE: plan.places}
         self.flights: list[_Flight] = []
         self.started = 0
@@ -82,28 +83,55 @@ class _Run:
             self.now = next_at
             while self.flights and self.flights[0].ends_at <= self.now:
                 self.land(heappop(self.flights))
-            self.start(Want.ROBOTS)
-            self.start(Want.PAGE)
+            self.start()
             ends_at = self.flights[0].ends_at if self.flights else NEVER
             next_at = min(ends_at, self.frontier.next_at(self.now))
         return self.end(None if next_at == NEVER else self.plan.until)
 
-    def start(self, want: Want) -> None:
-        """Use the free places of a kind."""
-        while batch := min(self.free[want], _BATCH):
-            taken = iter(lambda: self.frontier.take(want, self.now), None)
-            hosts = list(islice(taken, batch))
-            if not hosts:
-                return
-            acquired = _done(self.store.acquire(hosts, limit=batch))
-            for lease in acquired.leases:
-                self.take_off(want, lease)
-            for host, (wait, _) in acquired.waits.items():
-                self.frontier.put_back(host, self.now + wait, self.now)
+    def start(self) -> None:
+        """Use the free places."""
+        began = -1
+        while began < self.started:
+            began = self.started
+            self.turns.tick(self.now, self.free[Want.ROBOTS])
+            self.perform()
+            self.turns.ask_for_pages(self.now, self.free[Want.PAGE])
+            self.perform()
 
-    def take_off(self, want: Want, lease: Lease) -> None:
+    def perform(self) -> None:
+        """Do what is to be done, until there is no more of it."""
+        while self.turns.todo:
+            self.do(self.turns.todo.popleft())
+        while (host := self.turns.next_page(self.now)) is not None:
+            self.turns.lend(host, host, self.now)
+            self.frontier.popped(host, host, self.now)
+            self.take_off(Want.PAGE, host)
+
+    def do(self, action: Action) -> None:
+        """Do one thing; the store in memory answers at once."""
+        if isinstance(action, Acquire):
+            acquired = _done(self.store.acquire(action.hosts, limit=len(action.hosts)))
+            for lease in acquired.leases:
+                self.turns.granted(lease, self.now)
+            for host, (wait, _) in acquired.waits.items():
+                self.turns.denied(host, wait, self.now)
+        elif isinstance(action, FetchRobots):
+            self.turns.pass_on(action, action.host)
+            self.take_off(Want.ROBOTS, action.host)
+        elif isinstance(action, Release):
+            lease = action.lease
+            _done(self.store.release(lease, delay=action.delay, state=action.state))
+            self.turns.stored(lease.host, self.now)
+        elif isinstance(action, GiveBack):
+            _done(self.store.give_back([action.lease]))
+            self.turns.stored(action.lease.host, self.now)
+
+    def take_off(self, want: Want, key: str) -> None:
         """A fetch begins."""
-        number = int(lease.host)
+        turn = self.turns.turn_of(key)
+        assert turn is not None and turn.lease is not None
+        self.turns.begin(key, self.now)
+        number = int(key)
         host, rest = self.plan.hosts[number], self.rests[number]
         self.tally.wait(rest.reason, rest.until_at - rest.since_at)
         self.tally.wait(PLACE_OF[want], self.now - rest.until_at)
@@ -111,14 +139,12 @@ class _Run:
         if want is Want.ROBOTS:
             self.verdicts.begin(number)
             latency = host.robots_latency or 0.0
-        else:
-            self.frontier.popped(lease.host, lease.host, self.now)
         if host.spread:
             latency *= 1.0 + host.spread * (2.0 * self.random.random() - 1.0)
         self.free[want] -= 1
         self.started += 1
         ends_at = self.now + latency
-        heappush(self.flights, _Flight(ends_at, self.started, want, lease, self.draw()))
+        heappush(self.flights, _Flight(ends_at, self.started, want, turn.lease, self.draw()))
 
     def draw(self) -> Outcome:
         """Draw how a fetch will end."""
@@ -139,10 +165,10 @@ class _Run:
         fetch = Fetch(lease.granted_at, now, flight.outcome, retry_after, crawl_delay=crawl_delay)
         turn = after_fetch(lease.state, fetch, self.plan.rules, self.random.random())
         self.free[want] += 1
-        _done(self.store.release(lease, delay=turn.wait, state=turn.state))
+        self.turns.leave(key, turn.wait, turn.state)
         if is_refused and want is Want.PAGE:
             self.frontier.push(key, key, now)
-        self.frontier.put_back(key, now + turn.wait, now)
+        self.perform()
         held_for = 0.0
         if want is Want.ROBOTS:
             held_for = self.verdicts.learn(number, flight.outcome, now, retry_after)
@@ -158,7 +184,7 @@ class _Run:
             wait, reason = held_for, ROBOTS
         self.rests[number] = _Rest(now, now + wait, reason)
         if turn.state.backoff.parked:
-            self.frontier.postpone(flight.lease.host, NEVER, now)
+            self.turns.park(flight.lease.host, NEVER, now)
             self.tally.parked += 1
 
     def end(self, cut_off_at: float | None) -> Simulation:
