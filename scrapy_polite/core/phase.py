@@ -76,3 +76,32 @@ PLACES: Mapping[Phase, int | None] = {
     Phase.STOPPING: 0,
 }
 """How many turns may be asked for; None: as many as there are places."""
+
+
+class Permit:
+    """What the crawl may begin right now, and which host's turn is the one that tries."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.RUNNING
+        self._probe = ""
+
+    def change(self, change: Change) -> None:
+        """Go where the table says."""
+        self.phase = TABLE[self.phase, change]
+
+    def limit(self, places: int) -> int:
+        """Return how many turns may be asked for, of so many that there are places for."""
+        allowed = PLACES[self.phase]
+        return places if allowed is None else min(places, allowed)
+
+    def spend(self, hosts: list[str]) -> None:
+        """The turns of hosts are asked for."""
+        if self.phase is Phase.PROBING:
+            self._probe = hosts[0]
+        self.change(Change.SPEND)
+
+    def end(self, host: str, change: Change) -> None:
+        """The turn of a host ended, or came to nothing: was it the one that tries?"""
+        if self._probe == host:
+            self._probe = ""
+            self.change(change)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from scrapy_polite.core import phase as phases
 from scrapy_polite.core.actions import (
     Acquire,
     Action,
@@ -25,7 +24,7 @@ from scrapy_polite.core.actions import (
     Ticket,
 )
 from scrapy_polite.core.holders import Holders, Turn
-from scrapy_polite.core.phase import Change, Phase
+from scrapy_polite.core.phase import Change, Permit, Phase
 from scrapy_polite.core.turn import Do, Event, State, UnexpectedEvent
 from scrapy_polite.core.waiting import Waiter, WaitingList
 from scrapy_polite.frontier.hosts import NEVER, Frontier, Judge, Want
@@ -47,14 +46,18 @@ class Turns:
     def __init__(self, judge: Judge) -> None:
         self.frontier = Frontier(judge)
         self.todo: deque[Action] = deque()
-        self.phase = Phase.RUNNING
+        self._permit = Permit()
         self.parked: dict[str, float] = {}  # host key -> until when it asked to be left alone
         self.waiting = WaitingList()
         self._holders = Holders()
-        self._probe = ""  # host whose turn was asked for while probing
 
     def __len__(self) -> int:
         return len(self._holders)
+
+    @property
+    def phase(self) -> Phase:
+        """What the crawl may do."""
+        return self._permit.phase
 
     def turn_of(self, ticket: Ticket) -> Turn | None:
         """Return the turn that a ticket has, None when it has none."""
@@ -90,16 +93,12 @@ class Turns:
         self._ask(Want.PAGE, now, min(places - coming, ASKED_AHEAD))
 
     def _ask(self, want: Want, now: float, places: int) -> None:
-        allowed = phases.PLACES[self.phase]
-        limit = places if allowed is None else min(places, allowed)
-        hosts = list[str]()
+        limit, hosts = self._permit.limit(places), list[str]()
         while len(hosts) < limit and (host := self.frontier.take(want, now)) is not None:
             hosts.append(host)
             self._holders.ask(host, want)
         if hosts:
-            if self.phase is Phase.PROBING:
-                self._probe = hosts[0]
-            self._change(Change.SPEND)
+            self._permit.spend(hosts)
             self.todo.append(Acquire(want, tuple(hosts)))
 
     # what the store says
@@ -129,7 +128,7 @@ class Turns:
     def _came_to_nothing(self, host: str, event: Event, wait: float, now: float) -> None:
         turn, _ = self._holders.answer(host, event)
         turn.rest = wait
-        self._end_probe(host, Change.RETURN)
+        self._permit.end(host, Change.RETURN)
         self._rest(turn, now)
 
     def _rest(self, turn: Turn, now: float) -> None:
@@ -149,7 +148,7 @@ class Turns:
         host = turn.host
         want, origin = self.frontier.want(host, now)
         if want is None:
-            self._end_probe(host, Change.RETURN)
+            self._permit.end(host, Change.RETURN)
             self._end(turn, Event.GIVE_BACK)
         elif want is Want.PAGE:
             self._holders.for_pages[host] = None
@@ -191,7 +190,7 @@ class Turns:
         that request may wait for this one.
         """
         turn = self._holders.of_host(host)
-        if self.phase is Phase.STOPPING or host in self.parked:
+        if self._permit.phase is Phase.STOPPING or host in self.parked:
             self.todo.append(SendAway(ticket, host if host in self.parked else None))
         elif turn is not None and turn.state is State.LENT and not _is_robots(turn.ticket):
             self.pass_on(turn.ticket, ticket)
@@ -216,7 +215,7 @@ class Turns:
         turn = self._holders.of_ticket(ticket)
         if turn is None or turn.lease is None:
             raise UnexpectedEvent("a ticket left that has no turn")
-        self._end_probe(turn.host, Change.FAIL)
+        self._permit.end(turn.host, Change.FAIL)
         turn.rest = rest
         turn.lease = Lease(turn.host, turn.lease.token, turn.lease.granted_at, state)
         self._end(turn, Event.LEAVE)
@@ -228,12 +227,12 @@ class Turns:
             self.frontier.waited(waiter.host, now, hop=waiter.hop)
         elif (turn := self._holders.of_ticket(ticket)) is not None:
             was_lent = turn.state is State.LENT
-            self._end_probe(turn.host, Change.RETURN if was_lent else Change.FAIL)
+            self._permit.end(turn.host, Change.RETURN if was_lent else Change.FAIL)
             self._end(turn, Event.GIVE_BACK)
 
     def spoil(self, host: str) -> None:
         """An error kept a host's turn from being used."""
-        self._end_probe(host, Change.RETURN)
+        self._permit.end(host, Change.RETURN)
         self._end(self._of(host), Event.SPOIL)
 
     def _end(self, turn: Turn, event: Event) -> None:
@@ -255,17 +254,16 @@ class Turns:
 
     def freeze(self) -> None:
         """Begin nothing new but what `probe` allows."""
-        self._probe = ""
-        self._change(Change.FREEZE)
+        self._permit.change(Change.FREEZE)
         self._unwant()
 
     def probe(self) -> None:
         """While frozen: have one turn asked for, unless one is under way."""
-        self._change(Change.PROBE)
+        self._permit.change(Change.PROBE)
 
     def thaw(self) -> None:
         """Go on."""
-        self._change(Change.THAW)
+        self._permit.change(Change.THAW)
 
     def park(self, host: str, until_at: float, now: float) -> None:
         """Ask a host no more in this run; its pages stay queued, who waits is sent away."""
@@ -275,18 +273,9 @@ class Turns:
 
     def stop(self, now: float) -> None:
         """Send away who waits, and begin nothing new."""
-        self._change(Change.STOP)
+        self._permit.change(Change.STOP)
         self._send_away(now, None)
         self._unwant()
-
-    def _change(self, change: Change) -> None:
-        self.phase = phases.TABLE[self.phase, change]
-
-    def _end_probe(self, host: str, change: Change) -> None:
-        """The turn of a host ended, or came to nothing: was it the one that tried?"""
-        if self._probe == host:
-            self._probe = ""
-            self._change(change)
 
     def _unwant(self) -> None:
         for turn in self._holders:

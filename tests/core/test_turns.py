@@ -344,6 +344,86 @@ def test_a_stop_sends_who_waits_away_and_gives_back_what_comes() -> None:
     assert not turns and not turns.todo
 
 
+def granted(turns: Turns, host: str, want: Want, token: int = 1) -> Lease:
+    """Have the host's turn asked for and granted."""
+    acquire = turns.todo.popleft()
+    assert acquire == Acquire(want, (host,))
+    lease = Lease(host, token, 0.0, HostState())
+    turns.granted(lease, 0.0)
+    return lease
+
+
+def test_an_outage_takes_back_what_no_page_took_yet() -> None:
+    """A turn that was granted for a page and not lent goes back when the network is gone."""
+    turns = Turns(open_judge)
+    turns.frontier.push("a", "a", 0.0)
+    turns.ask_for_pages(0.0, 4)
+    lease = granted(turns, "a", Want.PAGE)
+    assert turns.todo.popleft() == OfferPages()
+    turns.freeze()
+    assert list(turns.todo) == [GiveBack(lease)]
+    assert turns.next_page(0.0) is None
+
+
+@pytest.mark.parametrize("came_to", ["nothing", "a failure"])
+def test_who_tries_is_followed_by_another_one_only_after_it_ended(came_to: str) -> None:
+    """A probe that never left may be followed at once, one that failed only by a new probe."""
+    turns = Turns(open_judge)
+    for host in ("a", "b", "c"):
+        turns.enter(host, host, 0.0)
+    turns.freeze()
+    turns.probe()
+    turns.tick(0.0, 1)
+    granted(turns, "a", Want.GATE)
+    turns.todo.clear()
+    turns.tick(0.0, 1)
+    assert not turns.todo, "one is under way"
+    if came_to == "nothing":
+        turns.give_back("a", 0.0)
+    else:
+        turns.begin("a", 0.0)
+        turns.leave("a", 1.0, HostState())
+    turns.todo.clear()
+    turns.tick(0.0, 1)
+    assert [type(action) for action in turns.todo] == [Acquire] * (came_to == "nothing")
+
+
+def test_who_is_denied_while_trying_leaves_it_to_the_next_host() -> None:
+    """Another process has the host that was to try: the next one tries."""
+    turns = Turns(open_judge)
+    for host in ("a", "b"):
+        turns.enter(host, host, 0.0)
+    turns.freeze()
+    turns.probe()
+    turns.tick(0.0, 1)
+    assert turns.todo.popleft() == Acquire(Want.GATE, ("a",))
+    turns.denied("a", 5.0, 0.0)
+    turns.tick(0.0, 1)
+    assert turns.todo.popleft() == Acquire(Want.GATE, ("b",))
+
+
+def test_a_request_goes_to_the_network_once() -> None:
+    """A request with a turn may go; without one, or once more, it must not."""
+    turns = Turns(open_judge)
+    turns.enter("request", "a", 0.0)
+    assert not turns.begin("request", 0.0)
+    turns.tick(0.0, 1)
+    granted(turns, "a", Want.GATE)
+    assert [turns.begin("request", 0.0) for _ in range(2)] == [True, False]
+
+
+def test_the_turn_of_a_page_goes_to_who_came_to_the_gate_meanwhile() -> None:
+    """What waits at the gate goes before pages, with the turn that was asked for one of them."""
+    turns = Turns(open_judge)
+    turns.frontier.push("a", "a", 0.0)
+    turns.ask_for_pages(0.0, 4)
+    granted(turns, "a", Want.PAGE)
+    turns.enter("request", "a", 0.0)
+    turns.todo.clear()
+    assert turns.next_page(0.0) is None
+    assert turns.todo.popleft() == Admit("request")
+
+
 def test_an_event_that_cannot_be_is_an_error() -> None:
     """A store that grants what nobody asked for, or a request that left twice, is told by name."""
     turns = Turns(open_judge)
