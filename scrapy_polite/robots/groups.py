@@ -10,10 +10,14 @@ Rules:
 - A rule before the first user-agent line is ignored.
 - Crawl-delay and its like are outside the RFC. They concern the names right above them: where
   such a record stands between two names, the second one starts anew.
+- So it is with preferences, Content-Usage and Content-Signal, which are rules in their drafts: what
+  they end is the list of those they concern, and no verdict changes.  A Content-Signal above the
+  first user-agent line concerns everyone, whatever group applies.
 
 The file is read once for one token, so names x rules are never multiplied.
 
-Source: RFC 9309 sections 2.1, 2.2.1, 2.2.2 (orphan rules) and 2.2.4 (other records).
+Source: RFC 9309 sections 2.1, 2.2.1, 2.2.2 (orphan rules) and 2.2.4 (other records);
+draft-ietf-aipref-attach (Content-Usage); https://contentsignals.org (Content-Signal).
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from typing import NamedTuple
 
 from scrapy_polite.robots.lines import (
     ALLOW,
+    CONTENT_SIGNAL,
+    CONTENT_USAGE,
     CRAWL_DELAY,
     DISALLOW,
     REQUEST_RATE,
@@ -35,6 +41,7 @@ from scrapy_polite.robots.lines import (
 
 EVERYONE = "*"
 HINTS = frozenset({CRAWL_DELAY, REQUEST_RATE, VISIT_TIME})
+PREFERENCES = frozenset({CONTENT_USAGE, CONTENT_SIGNAL})
 _EVERYONE = re.compile(r"\*(?:\s|$)").match
 _TOKEN = re.compile(r"[A-Za-z_-]*").match
 
@@ -58,6 +65,7 @@ class Group:
         hints: its Crawl-delay, Request-rate and Visit-time records.
         joined_at: the user-agent line that, against what its author may have meant, did not start
             a new group, so that a disallow rule below it applies here too; None: there is none.
+        preferences: its Content-Usage and Content-Signal records, with those for everyone.
     """
 
     name: str | None
@@ -65,6 +73,7 @@ class Group:
     rules: tuple[Rule, ...] = ()
     hints: tuple[Record, ...] = ()
     joined_at: int | None = None
+    preferences: tuple[Record, ...] = ()
 
     def without_rules(self) -> Group:
         """Return what is worth keeping once the rules are compiled."""
@@ -91,11 +100,12 @@ def select(records: Iterable[Record], token: str) -> Group:
         token: a product token; an empty one is named by no group but `*`.
     """
     own, everyone = _Draft(agent_name(token)), _Draft(EVERYONE)
-    _Reader(own, everyone).read(records)
+    reader = _Reader(own, everyone)
+    reader.read(records)
     for draft in (own, everyone):
         if draft.name and draft.named_at:
-            return draft.group()
-    return Group(None)
+            return draft.group(reader.for_all)
+    return Group(None, preferences=tuple(reader.for_all))
 
 
 @dataclass(slots=True, eq=False)
@@ -106,11 +116,12 @@ class _Draft:
     named_at: list[int] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     hints: list[Record] = field(default_factory=list)
+    preferences: list[Record] = field(default_factory=list)
     joined_at: int | None = None
 
-    def group(self) -> Group:
+    def group(self, for_all: list[Record]) -> Group:
         lists = tuple(self.named_at), tuple(self.rules), tuple(self.hints)
-        return Group(self.name, *lists, self.joined_at)
+        return Group(self.name, *lists, self.joined_at, (*for_all, *self.preferences))
 
 
 class _Reader:
@@ -120,8 +131,12 @@ class _Reader:
         self._drafts = {draft.name: draft for draft in drafts}
         self._named: list[_Draft] = []  # whom the rules below concern
         self._hinted: list[_Draft] = []  # whom the hints below concern
+        self._preferring: list[_Draft] = []  # whom the preferences below concern
         self._joined: list[tuple[_Draft, int]] = []  # who may get a rule not meant for them
-        self._list_ended = self._hint_above = self._other_above = False
+        self.for_all: list[Record] = []
+        """The signals above all groups."""
+        self._began = False
+        self._list_ended = self._hint_above = self._preference_above = self._other_above = False
 
     def read(self, records: Iterable[Record]) -> None:
         for record in records:
@@ -134,9 +149,10 @@ class _Reader:
 
     def _name(self, record: Record) -> None:
         if self._list_ended:
-            self._named, self._hinted, self._joined = [], [], []
-        elif self._hint_above:
-            self._hinted = []
+            self._named, self._hinted, self._preferring, self._joined = [], [], [], []
+        else:
+            self._hinted = [] if self._hint_above else self._hinted
+            self._preferring = [] if self._preference_above else self._preferring
         draft = self._drafts.get(agent_name(record.value))
         if self._other_above and not self._list_ended:
             self._joined += [(other, record.line) for other in self._named if other is not draft]
@@ -144,7 +160,9 @@ class _Reader:
             draft.named_at.append(record.line)
             self._named += [draft] if draft not in self._named else []
             self._hinted += [draft] if draft not in self._hinted else []
-        self._list_ended = self._hint_above = self._other_above = False
+            self._preferring += [draft] if draft not in self._preferring else []
+        self._began = True
+        self._list_ended = self._hint_above = self._preference_above = self._other_above = False
 
     def _rule(self, record: Record) -> None:
         self._list_ended = True
@@ -162,3 +180,12 @@ class _Reader:
             self._hint_above = True
             for draft in self._hinted:
                 draft.hints.append(record)
+        elif record.key in PREFERENCES:
+            self._prefer(record)
+
+    def _prefer(self, record: Record) -> None:
+        self._preference_above = True
+        for draft in self._preferring:
+            draft.preferences.append(record)
+        if not self._began and record.key == CONTENT_SIGNAL:
+            self.for_all.append(record)

@@ -31,6 +31,8 @@ REQUEST_RATE = "request-rate"
 VISIT_TIME = "visit-time"
 SITEMAP = "sitemap"
 HOST = "host"
+CONTENT_USAGE = "content-usage"
+CONTENT_SIGNAL = "content-signal"
 
 _SPELLINGS = {
     USER_AGENT: (USER_AGENT, "useragent", "user agent"),
@@ -41,6 +43,8 @@ _SPELLINGS = {
     VISIT_TIME: (VISIT_TIME, "visit time"),
     SITEMAP: (SITEMAP, "sitemaps", "site-map"),
     HOST: (HOST,),
+    CONTENT_USAGE: (CONTENT_USAGE,),
+    CONTENT_SIGNAL: (CONTENT_SIGNAL,),
 }
 KEYS = {spelling: key for key, spellings in _SPELLINGS.items() for spelling in spellings}
 

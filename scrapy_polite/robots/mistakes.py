@@ -17,8 +17,8 @@ import difflib
 import enum
 from collections.abc import Iterable, Iterator
 
-from scrapy_polite.robots import hints
-from scrapy_polite.robots.groups import agent_name
+from scrapy_polite.robots import hints, statements
+from scrapy_polite.robots.groups import PREFERENCES, agent_name
 from scrapy_polite.robots.lines import (
     ALLOW,
     CRAWL_DELAY,
@@ -34,7 +34,7 @@ from scrapy_polite.robots.lines import (
 
 _QUOTE_MAX = 40  # characters of a key that a message quotes
 _OFF_MAX = 2  # characters that a misspelling is longer or shorter
-_OTHER_STANDARDS = frozenset({"clean-param", "content-signal", "content-usage", "license"})
+_OTHER_STANDARDS = frozenset({"clean-param", "license"})
 
 
 class Kind(enum.Enum):
@@ -53,6 +53,7 @@ class Kind(enum.Enum):
     MISSING_COLON = "missing-colon"
     NAME = "user-agent-name"
     ORPHAN = "orphan-rule"
+    PREFERENCE = "preference"
     TYPO = "typo"
     UNKNOWN = "unknown-record"
     UNREADABLE = "unreadable"
@@ -109,6 +110,8 @@ def in_value(record: Record, crawl_delay_max: float) -> Found:
         found = _in_pattern(record.key, record.value)
     elif record.key in (CRAWL_DELAY, REQUEST_RATE):
         found = _in_delay(record, crawl_delay_max)
+    elif record.key in PREFERENCES:
+        found = ((Kind.PREFERENCE, message) for message in statements.mistakes(record))
     elif record.key == SITEMAP and "://" not in record.value:
         found = [(Kind.BAD_VALUE, "A sitemap is named by its whole address, https://...")]
     return ((record.line, kind, message) for kind, message in found)

@@ -15,6 +15,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy_polite.policy.identity import product_token
 from scrapy_polite.robots import hints
 from scrapy_polite.robots.groups import Group
+from scrapy_polite.robots.preferences import Wish
 from scrapy_polite.robots.rules import RobotsRules, Verdict
 
 if TYPE_CHECKING:
@@ -57,6 +58,15 @@ class Rfc9309RobotParser(RobotParser):
     def explain(self, url: str | bytes, user_agent: str | bytes) -> Verdict:
         """Return the verdict of `allowed`, with the group, line and rule that decided it."""
         return self.rules.explain(_text(url), self._token(user_agent))
+
+    def usage(self, url: str | bytes, user_agent: str | bytes) -> dict[str, Wish]:
+        """Return what may be done with a page, by Content-Usage and Content-Signal.
+
+        Returns:
+            For each label (`train-ai`, `search`, `ai-input`) what the owner says, and the line that
+            decides; unknown where nobody says anything, and for a page that may not be fetched.
+        """
+        return self.rules.usage(_text(url), self._token(user_agent))
 
     def group(self, user_agent: str | bytes) -> Group:
         """Return the group that *user_agent* obeys, without its rules."""

@@ -16,6 +16,7 @@ from itertools import groupby
 from scrapy_polite.robots.groups import EVERYONE, agent_name
 from scrapy_polite.robots.lines import (
     ALLOW,
+    CONTENT_USAGE,
     DISALLOW,
     LIMIT_BYTES,
     USER_AGENT,
@@ -122,6 +123,8 @@ def _in_groups(found: Iterable[Record]) -> Found:
             in_list = named = True
         elif record.key not in (ALLOW, DISALLOW):
             between = record
+            if record.key == CONTENT_USAGE and not named:
+                yield record.line, Kind.ORPHAN, "It stands above every user-agent line: ignored."
         elif not named:
             yield record.line, Kind.ORPHAN, "The rule stands above every user-agent line: ignored."
         else:

@@ -4,6 +4,7 @@ Rules:
 
 - `/robots.txt` itself is always allowed.
 - For any other URL the group of the product token decides; see `groups` and `matcher`.
+- What may be done with a page is no part of the verdict; see `preferences`.
 - Of a file only its octets are kept, and of each token that asked the compiled rules.
 
 Source: RFC 9309 section 2.2.2.
@@ -20,6 +21,7 @@ from scrapy_polite.robots.escapes import spellings
 from scrapy_polite.robots.groups import Group, select
 from scrapy_polite.robots.lines import RobotsFile, printable
 from scrapy_polite.robots.matcher import TOO_MUCH, RuleSet
+from scrapy_polite.robots.preferences import PreferenceSet, Wish
 
 ROBOTS_PATH = "/robots.txt"
 
@@ -76,6 +78,7 @@ class Verdict:
 class _Compiled(NamedTuple):
     group: Group  # without its rules
     rules: RuleSet
+    preferences: PreferenceSet
 
 
 class RobotsRules:
@@ -105,7 +108,7 @@ class RobotsRules:
     def explain(self, url: str, token: str) -> Verdict:
         """Return the verdict of `allowed`, with what decided it."""
         target = spellings(url)
-        group, rules = self._for(token)
+        group, rules, _ = self._for(token)
         if target[0] == ROBOTS_PATH:
             return Verdict(True, Reason.ROBOTS_TXT, token)
         if group.name is None:
@@ -120,14 +123,25 @@ class RobotsRules:
         rule = printable(self.file.lines()[line - 1].partition("#")[0].strip())
         return Verdict(allow, Reason.RULE, token, group.name, named_at, line, rule, octets)
 
+    def usage(self, url: str, token: str) -> dict[str, Wish]:
+        """Return what the owner wants done with *url*, by label, and the line that says so.
+
+        A page that may not be fetched has no preferences: all is unknown.
+        """
+        target = spellings(url)
+        _, rules, preferences = self._for(token)
+        match = None if target[0] == ROBOTS_PATH else rules.find(target)
+        return preferences.find(target if match is None or match.allow else None)
+
     def group(self, token: str) -> Group:
-        """Return the group that *token* obeys, without its rules."""
+        """Return the group that *token* obeys, without its rules and preferences."""
         return self._for(token).group
 
     def _for(self, token: str) -> _Compiled:
         compiled = self._compiled.get(token)
         if compiled is None:
             group = select(self.file.records(), token)
-            compiled = _Compiled(group.without_rules(), RuleSet(group.rules))
+            preferences = PreferenceSet(group.preferences)
+            compiled = _Compiled(group.without_rules(), RuleSet(group.rules), preferences)
             self._compiled[token] = compiled
         return compiled
