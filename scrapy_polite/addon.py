@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 
 from scrapy_polite import config
 from scrapy_polite.runtime import listing
-from scrapy_polite.runtime.listing import COMPONENTS, TELLERS, Component
+from scrapy_polite.runtime.listing import COMPONENTS, HEARERS, TELLERS, Component
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -54,7 +54,7 @@ class Addon:
         try:
             if not config.is_enabled(settings):
                 return
-            for component in (*COMPONENTS, *TELLERS):
+            for component in (*COMPONENTS, *HEARERS, *TELLERS):
                 _list(settings, component)
             for name, value in SETTINGS.items():
                 settings.set(name, value, priority="addon")

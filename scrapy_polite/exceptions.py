@@ -9,6 +9,16 @@ class RobotsUnreachable(IgnoreRequest):
     """The origin's robots.txt could not be read for longer than POLITE_ROBOTS_HOLD."""
 
 
+class PurposeDisallowed(IgnoreRequest):
+    """The page's owner disallows what the crawl is for (POLITE_PURPOSE).
+
+    Attributes:
+        was_fetched: whether only the page's own header says so.
+    """
+
+    was_fetched = False
+
+
 class CrawlStopping(IgnoreRequest):
     """The crawl stopped while the request waited for its host's turn."""
 

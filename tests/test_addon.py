@@ -33,7 +33,13 @@ from scrapy_polite.addon import SETTINGS
 from scrapy_polite.downloader import PoliteDownloader
 from scrapy_polite.middlewares import PoliteGateMiddleware
 from scrapy_polite.runtime import listing
-from scrapy_polite.runtime.listing import COMPONENTS, EXTENSIONS, MIDDLEWARES
+from scrapy_polite.runtime.listing import (
+    COMPONENTS,
+    EXTENSIONS,
+    HEARERS,
+    MIDDLEWARES,
+    SPIDER_MIDDLEWARES,
+)
 
 ADDONS = {"ADDONS": {"scrapy_polite.Addon": 500}}
 CONTACT = {"BOT_NAME": "OwnBot", "POLITE_CONTACT_EMAIL": "ops@ownbot.test"}
@@ -77,7 +83,7 @@ def polite(values: dict[str, Any], priority: str = "project", *, times: int = 1)
 def places(settings: BaseSettings) -> dict[str, int | None]:
     """Return where Scrapy would make our components and the built-ins, None: nowhere."""
     found: dict[str, int | None] = dict.fromkeys(PLAIN)
-    for setting in (MIDDLEWARES, EXTENSIONS):
+    for setting in (MIDDLEWARES, SPIDER_MIDDLEWARES, EXTENSIONS):
         effective = settings.get_component_priority_dict_with_base(setting)
         for key in build_component_list(effective):
             name = load_object(key).__name__
@@ -88,10 +94,12 @@ def places(settings: BaseSettings) -> dict[str, int | None]:
 
 PLAIN: dict[str, int | None] = {
     "RobotsTxtMiddleware": None,
+    "PolitePageMiddleware": 95,
     "PoliteRobotsTxtMiddleware": 100,
     "PoliteIdentityMiddleware": 490,
     "PoliteBackoffMiddleware": 560,
     "PoliteGateMiddleware": 950,
+    "PoliteSpiderMiddleware": 950,
     "AutoThrottle": None,
     "PoliteThrottle": 0,
     "PoliteBackoff": 0,
@@ -336,6 +344,20 @@ def test_a_real_crawler(values: dict[str, Any]) -> None:
     assert [name for name in found[MIDDLEWARES] if name in ours] == ours[:4]
     assert sorted(name for name in found[EXTENSIONS] if name in ours) == sorted(ours[4:])
     assert not {"RobotsTxtMiddleware", "AutoThrottle"} & {*found[MIDDLEWARES], *found[EXTENSIONS]}
+
+
+@pytest.mark.parametrize("name", ["POLITE_PURPOSE", "POLITE_PAGE_DIRECTIVES"])
+def test_wishes_that_count_need_who_hears_them(name: str) -> None:
+    """By hand, a setting about wishes without the components that hear them stops the crawl."""
+    value = {"POLITE_PURPOSE": ["search"], "POLITE_PAGE_DIRECTIVES": ["nofollow"]}[name]
+    with pytest.raises(ValueError, match=r"PolitePageMiddleware.*PoliteSpiderMiddleware"):
+        made(crawler_of({**BY_HAND_SETTINGS, name: value}))
+    listed: dict[str, dict[str, int | None]] = {}
+    for item in (*COMPONENTS, *HEARERS):
+        listed.setdefault(item.setting, {})[item.path] = item.position
+    listed[MIDDLEWARES][ROBOTS] = listed[EXTENSIONS][THROTTLE] = None
+    found = made(crawler_of({**BY_HAND_SETTINGS, **listed, name: value}))
+    assert "PolitePageMiddleware" in found[MIDDLEWARES]
 
 
 @pytest.mark.parametrize("values", [ADDONS, BY_HAND_SETTINGS], ids=["add-on", "by hand"])

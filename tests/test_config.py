@@ -48,6 +48,14 @@ KIND = {
     "group": Kind(["", "hosts", True, 1, []], "write 'host', 'domain' or 'ip'."),
     "product": Kind([*NO_TEXT, "My Bot", "Bot2"], "POLITE_PRODUCT|write Name or Name/version"),
     "contact": Kind([*NO_TEXT, "nobody", "me@example.com"], "write the "),
+    "purpose": Kind(
+        ["ai-train", ["train-ai", "x"], True, 1, {}, b"search", [[]], "search train-ai"],
+        "write a list of 'train-ai', 'search', 'ai-input', for example",
+    ),
+    "directives": Kind(
+        ["follow", ["noindex", "x"], True, 1, {}, b"noindex", "noindex=keep"],
+        "write a list of 'nofollow', 'noindex', 'noindex=mark', for example",
+    ),
     "text": Kind(["", " ", "a\nb", 5, True, float("nan"), [], b"x"], "write a text"),
 }
 KINDS = {
@@ -78,6 +86,8 @@ KINDS = {
     "POLITE_REDIS_PREFIX": "text",
     "POLITE_REPORT": "text",
     "POLITE_TIMELINE": "text",
+    "POLITE_PURPOSE": "purpose",
+    "POLITE_PAGE_DIRECTIVES": "directives",
 }
 SCRAPYS = {
     "DOWNLOAD_DELAY": "number",

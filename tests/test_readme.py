@@ -14,7 +14,7 @@ import scrapy_polite
 from prose import ROOT, Page, page, pages
 from scrapy_polite import addon, config, signals, stats
 from scrapy_polite.policy.host import Fetch, HostState, after_fetch
-from scrapy_polite.runtime.listing import COMPONENTS
+from scrapy_polite.runtime.listing import COMPONENTS, HEARERS
 from test_architecture import LAYERS
 
 SETTINGS, CONTRIBUTING = page("docs/settings.md"), page("docs/contributing.md")
@@ -70,7 +70,7 @@ def test_the_ceiling_is_the_add_ons() -> None:
 def test_the_listing_by_hand_is_what_the_add_on_sets() -> None:
     """Components and settings listed by hand are those of the add-on, at its positions."""
     listed = _values(SETTINGS.section("Without the add-on"))
-    for component in COMPONENTS:
+    for component in (*COMPONENTS, *HEARERS):
         components = listed[component.setting]
         assert isinstance(components, dict)
         assert components[component.path] == component.position

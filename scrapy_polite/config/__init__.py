@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import default_settings as scrapy_defaults
 
-from scrapy_polite.config import values
+from scrapy_polite.config import values, wishes
 from scrapy_polite.policy.backoff import BackoffRules
 from scrapy_polite.policy.delay import DelayRules
 from scrapy_polite.policy.host import HostRules
@@ -50,6 +50,7 @@ DEFAULTS: dict[str, Any] = {
     "POLITE_REDIS_PREFIX": "polite:",
     "POLITE_REPORT": None,
     "POLITE_TIMELINE": None,
+    **wishes.DEFAULTS,
 }
 """Every setting that this version reads, with its default."""
 
@@ -79,6 +80,7 @@ class Config:
     timeline: str | None
     slot_floors: dict[str, float]
     download_timeout: float
+    wishes: wishes.Wishes
 
 
 def read(settings: BaseSettings) -> Config:
@@ -106,6 +108,7 @@ def read(settings: BaseSettings) -> Config:
         timeline=_text(settings, "POLITE_TIMELINE", "polite.events.jsonl"),
         slot_floors=values.slot_delays(settings),
         download_timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
+        wishes=wishes.read(settings),
     )
 
 
@@ -149,17 +152,15 @@ def is_enabled(settings: BaseSettings) -> bool:
 
 def is_set(settings: BaseSettings, name: str) -> bool:
     """Return whether somebody set a setting, be it an add-on or a user."""
-    return settings.get(name) is not None and (
-        _priority(settings, name) > SETTINGS_PRIORITIES["default"]
-    )
+    set_at = _priority(settings, name)
+    return settings.get(name) is not None and set_at > SETTINGS_PRIORITIES["default"]
 
 
 def _delay_rules(settings: BaseSettings) -> DelayRules:
+    delay = _scrapys(settings, "DOWNLOAD_DELAY", unset=0.0)
     return DelayRules(
         factor=_factor(settings),
-        floor=max(
-            _number(settings, "POLITE_MIN_DELAY"), _scrapys(settings, "DOWNLOAD_DELAY", unset=0.0)
-        ),
+        floor=max(_number(settings, "POLITE_MIN_DELAY"), delay),
         ceiling=_scrapys(settings, "AUTOTHROTTLE_MAX_DELAY", unset=MAX_DELAY),
         jitter=_number(settings, "POLITE_JITTER", kind="a fraction of the wait"),
         start_floor=_scrapys(settings, "AUTOTHROTTLE_START_DELAY", unset=0.0),
@@ -211,8 +212,8 @@ def _value(settings: BaseSettings, name: str) -> Any:
 def _number(
     settings: BaseSettings, name: str, *, least: float = 0.0, kind: str = values.SECONDS
 ) -> float:
-    value, example = _value(settings, name), DEFAULTS[name]
-    return values.number(name, value, example=example, least=least, kind=kind)
+    value = _value(settings, name)
+    return values.number(name, value, example=DEFAULTS[name], least=least, kind=kind)
 
 
 def count(settings: BaseSettings, name: str) -> int:

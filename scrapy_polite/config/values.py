@@ -113,6 +113,25 @@ def statuses(name: str, value: object, *, example: list[int]) -> frozenset[int]:
     return frozenset(map(int, read))
 
 
+def words(name: str, value: object, choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some of the choices, each once; a string holds them separated by commas.
+
+    Raises:
+        ValueError: something else is there.
+
+    >>> words("POLITE_PURPOSE", "search, train-ai", ("train-ai", "search"))
+    ('search', 'train-ai')
+    """
+    items = value.strip("[] ").split(",") if isinstance(value, str) else value
+    read = list(items) if isinstance(items, list | tuple | set | frozenset) else [items]
+    read = [item.strip(" '\"") if isinstance(item, str) else item for item in read]
+    read = [] if read == [""] else read
+    if not all(item in choices for item in read):
+        example = f"for example [{choices[0]!r}]"
+        raise _error(name, value, f"a list of {', '.join(map(repr, choices))}, {example}")
+    return tuple(dict.fromkeys(map(str, read)))
+
+
 def slot_delays(settings: BaseSettings) -> dict[str, float]:
     """Return the delay in seconds of each slot of DOWNLOAD_SLOTS; 0 where it sets none.
 

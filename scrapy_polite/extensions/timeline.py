@@ -15,7 +15,12 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_polite import config
 from scrapy_polite import signals as our_signals
-from scrapy_polite.exceptions import CrawlStopping, HostParked, RobotsUnreachable
+from scrapy_polite.exceptions import (
+    CrawlStopping,
+    HostParked,
+    PurposeDisallowed,
+    RobotsUnreachable,
+)
 from scrapy_polite.policy.host import Outcome
 from scrapy_polite.policy.origin import origin_of, robots_url
 from scrapy_polite.policy.robots_cache import Standing
@@ -193,7 +198,9 @@ class PoliteTimeline:
 
     def _dropped(self, request: Request, exception: Exception) -> None:
         reason = next((name for kind, name in _REASONS if isinstance(exception, kind)), None)
-        if reason is None and isinstance(exception, IgnoreRequest):
+        if isinstance(exception, PurposeDisallowed):
+            reason = schema.UNWANTED if exception.was_fetched else schema.PURPOSE
+        elif reason is None and isinstance(exception, IgnoreRequest):
             reason = schema.DISALLOWED if str(exception).startswith(_FORBIDDEN) else None
         host = self._runtime.lanes.group(request.url)
         if reason and host and not self._runtime.robots.is_robots(request):

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_polite import config
+from scrapy_polite import config, stats
+from scrapy_polite.exceptions import PurposeDisallowed
+from scrapy_polite.runtime import wishes
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is False
         runtime = Runtime.of(crawler)
         self._robots = runtime.robots
+        self._purpose = runtime.config.wishes.purpose
         self._product_token = runtime.config.identity.product_token
         if self._robots.offline:
             self._robots.at_gate = self._judge
@@ -44,7 +47,8 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         """Wait for the verdict of the request's origin, unless the gate does.
 
         Raises:
-            IgnoreRequest: the rules forbid it, or (RobotsUnreachable) they cannot be read.
+            IgnoreRequest: the rules forbid it, or (RobotsUnreachable) they cannot be read, or
+                (PurposeDisallowed) its owner disallows what the crawl is for.
         """
         if self._robots.offline:
             request.meta["polite"] = {}  # not what the page says on which it was found
@@ -57,6 +61,19 @@ class PoliteRobotsTxtMiddleware(RobotsTxtMiddleware):
         why["robots"] = "disallowed"
         self.process_request_2(parser, request)
         why["robots"] = "allowed"
+        why["usage"] = usage = wishes.of_robots(parser, request.url, self._product_token)
+        disallowed = wishes.forbidden(self._purpose, usage)
+        if disallowed is not None:
+            self._drop(request, disallowed)
+
+    def _drop(self, request: Request, why: str) -> None:
+        self.crawler.stats.inc_value(stats.PURPOSE_DROPPED.format(source="robots"))
+        logger.debug(
+            "Not fetched, %(why)s: %(request)s",
+            {"why": why, "request": request},
+            extra={"spider": self.crawler.spider},
+        )
+        raise PurposeDisallowed(why)
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
         """Stop a request that the rules forbid; groups are matched with our product token.

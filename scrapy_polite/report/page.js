@@ -16,6 +16,8 @@ const KINDS = {
 const REASONS = {
   disallowed: "robots.txt disallows them", unreachable: "their robots.txt could not be read",
   parked: "their host is parked", left: "the crawl ended before",
+  purpose: "robots.txt disallows what the crawl is for",
+  unwanted: "fetched, but their header disallows what the crawl is for",
 };
 const WORDS = { kept: "\u2713 kept", broken: "\u2717 broken", unknown: "? unknown" };
 

@@ -25,7 +25,11 @@ TEXT_MAX = 2048  # characters of a URL or reason
 PAGE, ROBOTS, MEDIA = "page", "robots", "media"  # what a fetch was for
 ALLOWED, DISALLOWED = "allowed", "disallowed"  # verdicts of robots.txt
 UNREACHABLE, PARKED, LEFT = "unreachable", "parked", "left"  # why else something was not fetched
-REASONS = (DISALLOWED, UNREACHABLE, PARKED, LEFT)
+PURPOSE, UNWANTED = (
+    "purpose",
+    "unwanted",
+)  # a robots.txt, or a header, disallows the crawl's purpose
+REASONS = (DISALLOWED, UNREACHABLE, PARKED, LEFT, PURPOSE, UNWANTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,10 @@ class RobotsRead:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """``dropped``: a request will not be fetched; the reason is one of `REASONS`."""
+    """``dropped``: a request will not be fetched; the reason is one of `REASONS`.
+
+    With the reason "unwanted" it was fetched, and is kept from the spider.
+    """
 
     at: float
     host: str

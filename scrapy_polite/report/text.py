@@ -25,6 +25,8 @@ _DROPPED = {
     schema.UNREACHABLE: "robots.txt could not be read",
     schema.PARKED: "the host is parked",
     schema.LEFT: "the crawl ended before",
+    schema.PURPOSE: "robots.txt disallows what the crawl is for",
+    schema.UNWANTED: "fetched, but its header disallows what the crawl is for",
 }
 
 

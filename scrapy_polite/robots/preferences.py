@@ -94,6 +94,11 @@ class PreferenceSet:
             statement = _Statement(record, paths.get(path), said(record.key, text))
             self._statements.setdefault(record.key, []).append(statement)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said of any page."""
+        return not self._statements and not self._everywhere
+
     def find(self, spellings: Sequence[str] | None) -> dict[str, Wish]:
         """Return the wish of each label.
 

@@ -128,8 +128,10 @@ class RobotsRules:
 
         A page that may not be fetched has no preferences: all is unknown.
         """
-        target = spellings(url)
         _, rules, preferences = self._for(token)
+        if preferences.is_empty:
+            return preferences.find(None)
+        target = spellings(url)
         match = None if target[0] == ROBOTS_PATH else rules.find(target)
         return preferences.find(target if match is None or match.allow else None)
 

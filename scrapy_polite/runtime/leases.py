@@ -191,9 +191,8 @@ class Leases:
         rest = self._rests.get(held.lease.host)
         if rest is not None:
             why["rest"], why["reason"] = rest.wait, rest.reason
-        robots = request.meta.get("polite", {}).get("robots")
-        if robots is not None:
-            why["robots"] = robots
+        known = request.meta.get("polite", {})
+        why.update((key, known[key]) for key in ("robots", "usage") if key in known)
         request.meta["polite"] = why
 
     def _remember(self, host: str, turn: Turn) -> None:

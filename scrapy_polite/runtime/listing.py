@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
+SPIDER_MIDDLEWARES = "SPIDER_MIDDLEWARES"
 EXTENSIONS = "EXTENSIONS"
 
 
@@ -79,6 +80,23 @@ COMPONENTS = (
 )
 """What the promise to hosts needs."""
 
+HEARERS = (
+    Component(
+        MIDDLEWARES,
+        "scrapy_polite.PolitePageMiddleware",
+        95,
+        "what pages and their headers ask is not heard",
+    ),
+    Component(
+        SPIDER_MIDDLEWARES,
+        "scrapy_polite.PoliteSpiderMiddleware",
+        950,
+        "nofollow and noindex are not honoured",
+    ),
+)
+"""What hears the wishes of owners; needed where a setting says that they count."""
+
+_COUNT_WISHES = ("POLITE_PURPOSE", "POLITE_PAGE_DIRECTIVES")
 TELLERS = (
     Component(EXTENSIONS, "scrapy_polite.PoliteTimeline", 0, "there is no event log"),
     Component(EXTENSIONS, "scrapy_polite.PoliteReport", 0, "there is no report"),
@@ -93,7 +111,9 @@ def check(settings: BaseSettings) -> None:
     Raises:
         ValueError: names each missing component and the line that lists it.
     """
-    missing = [item for item in COMPONENTS if not is_listed(settings, item)]
+    hears = any(settings.get(name) for name in _COUNT_WISHES)
+    needed = (*COMPONENTS, *HEARERS) if hears else COMPONENTS
+    missing = [item for item in needed if not is_listed(settings, item)]
     if missing:
         lines = ", ".join(f'{item.setting}["{item.path}"] = {item.position}' for item in missing)
         raise ValueError(
