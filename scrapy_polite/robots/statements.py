@@ -42,7 +42,7 @@ def mistakes(record: Record) -> Iterator[str]:
     """Yield a sentence for each thing in a preference record that is not heard as it is written.
 
     >>> list(mistakes(Record(2, "content-usage", "train-ai=N")))
-    ['"N" is no answer for train-ai; write y or n.']
+    ['"N" is no answer for train-ai; write train-ai=n.']
     """
     form, (path, text) = _FORMS[record.key], split_path(record.value)
     if not text.strip():
@@ -82,7 +82,7 @@ def _in_item(item: str, form: _Form) -> str | None:
         return None
     better = f"{form.yes} or {form.no}"
     for words, right in ((_YES, form.yes), (_NO, form.no)):
-        if answer in words:
+        if answer.lower() in words:
             better = f"{known}={right}"
     return f'"{_quote(answer)}" is no answer for {known}; write {better}.'
 

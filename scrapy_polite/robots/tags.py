@@ -33,9 +33,9 @@ def find(text: str, *names: str) -> Iterator[Mapping[str, str]]:
     """
     found = "".join(_sources(text[:READ_MAX], "|".join(names)))
     if found:
-        for element in Selector(text=found, type="html").xpath("//*[@*]"):
-            if element.root.tag in names:
-                yield element.attrib
+        found = found.encode("utf-8", "replace").decode()  # a lone surrogate is no text to lxml
+        for element in Selector(text=found, type="html").root.iter(*names):
+            yield element.attrib
 
 
 def _sources(text: str, names: str) -> Iterator[str]:

@@ -26,6 +26,12 @@ Sitemap: https://site.example/map.xml
 """
 
 
+UNSAID = {
+    label: {"says": "unknown", "line": None, "rule": None}
+    for label in ("train-ai", "search", "ai-input")
+}
+
+
 class Told(NamedTuple):
     """What the command printed, and its exit status."""
 
@@ -96,6 +102,23 @@ def test_standard_input_and_options_first(
     told = ask(*before, "-", *options[2:], body=EXAMPLE)
     assert (told.status, told.err) == (status, "")
     assert said in told.out
+
+
+def test_preferences(ask: Ask) -> None:
+    """Each page has what may be done with it and the line that says so; a mistake is named."""
+    body = (
+        b"User-agent: *\nDisallow: /never\nContent-Usage: train-ai=n\n"
+        b"Content-Usage: /open/ train-ai=y\nContent-Usage: /x search=Yes\n"
+    )
+    paths = ["/open/a", "/b", "/never"]
+    told = ask("-", "--agent", "AnyBot", *paths, body=body)
+    assert 'train-ai: allow by line 4, "Content-Usage: /open/ train-ai=y"\n' in told.out
+    assert told.out.count("train-ai: disallow by line 3") == 1
+    assert '  line 5: "Yes" is no answer for search; write search=y.\n' in told.out
+    pages = json.loads(ask("-", "--agent", "AnyBot", "--json", *paths, body=body).out)["pages"]
+    assert [page["usage"]["train-ai"]["says"] for page in pages] == ["allow", "disallow", "unknown"]
+    assert pages[0]["usage"]["train-ai"]["line"] == 4
+    assert pages[0]["usage"]["search"] == {"says": "unknown", "line": None, "rule": None}
 
 
 def test_how_the_file_was_read(ask: Ask) -> None:
@@ -231,6 +254,7 @@ def test_json(ask: Ask) -> None:
                 "line": 3,
                 "rule": "Disallow: /private",
                 "octets": 8,
+                "usage": UNSAID,
                 "look": None,
             }
         ],

@@ -257,6 +257,25 @@ async def test_looks(web: Web, name: str) -> None:
         assert log[1].ended == "left"
 
 
+async def test_what_else_a_page_says(web: Web) -> None:
+    """A look tells other directives and the page's own preferences, whatever the crawls are for."""
+    answer = Answer(
+        headers={"X-Robots-Tag": "nofollow", "Content-Usage": "train-ai=n"},
+        body="<meta name=visitbot content=noai><meta name=otherbot content=nosnippet>",
+    )
+    site = web.site({"/robots.txt": RULES, "/page": answer})
+    settings = {**NAMED, "POLITE_PURPOSE": ["train-ai"], "POLITE_PAGE_DIRECTIVES": ["nofollow"]}
+    report = await visit(site.url(), ["/page"], settings)
+    text = to_text(report)
+    assert 'it says nofollow: X-Robots-Tag "nofollow"' in text
+    assert 'it says noai: meta "noai"' in text
+    assert "nosnippet" not in text
+    assert 'train-ai: disallow by Content-Usage "train-ai=n"' in text
+    look = to_plain(report)["pages"][0]["look"]
+    assert set(look["directives"]) == {"nofollow", "noai"}
+    assert look["usage"]["train-ai"]["says"] == "disallow"
+
+
 async def test_what_is_not_looked_at(web: Web) -> None:
     """Neither what is disallowed, nor the front page that nobody named, nor what cannot be told."""
     site = web.site({"/robots.txt": RULES, "*": ""})

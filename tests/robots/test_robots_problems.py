@@ -85,7 +85,7 @@ def test_kinds(body: str | bytes, expected: list[tuple[int, Kind]]) -> None:
             "Content-Usage: Train-AI=n",
             "Upper case counts here, so the line says nothing; write train-ai=n.",
         ),
-        ("Content-Usage: train-ai=N", '"N" is no answer for train-ai; write y or n.'),
+        ("Content-Usage: train-ai=N", '"N" is no answer for train-ai; write train-ai=n.'),
         ("Content-Usage: train-ai=true", '"true" is no answer for train-ai; write y or n.'),
         ("Content-Usage: train-ai=no", '"no" is no answer for train-ai; write train-ai=n.'),
         ("Content-Usage: search=?0", '"?0" is no answer for search; write y or n.'),

@@ -6,7 +6,8 @@ is no web page says so in its header, and of the others the head will do, so no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from scrapy import Request, signals
@@ -18,7 +19,9 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_polite.commands.robots.noindex import Noindex, in_headers, in_html
 from scrapy_polite.commands.robots.patience import Patience
 from scrapy_polite.commands.robots.trouble import what_went_wrong
+from scrapy_polite.policy.page import NOINDEX
 from scrapy_polite.robots.lines import printable
+from scrapy_polite.runtime.wishes import Told, of_page, with_headers
 
 PAGE_MAX_BYTES = 1_000_000
 _LOOK_META = "polite_look"
@@ -41,12 +44,16 @@ class Look:
     Attributes:
         status: of the answer; None without one.
         found: where it asks not to be listed.
+        page: what else it asks of the crawler, by directive.
+        usage: what its headers say of its use, by label.
         why_not: why nobody could look, in a few words; None when somebody did.
     """
 
     status: int | None = None
     found: tuple[Noindex, ...] = ()
     why_not: str | None = None
+    page: Mapping[str, Told] = field(default_factory=dict)
+    usage: Mapping[str, Told] = field(default_factory=dict)
 
 
 class Looker:
@@ -99,4 +106,7 @@ def _seen(response: Response, token: str) -> Look:
     found = [*in_headers(values)]
     if isinstance(response, TextResponse):
         found += in_html(response.text, token)
-    return Look(response.status, tuple(found))
+    asked = of_page(response, token)
+    asked.pop(NOINDEX, None)
+    usage = {label: told for label, told in with_headers(None, response).items() if "by" in told}
+    return Look(response.status, tuple(found), page=asked, usage=usage)

@@ -19,8 +19,9 @@ Texts from the site are fit to print; what has no value is null.
     problems     line (0: the file as a whole), kind, message, text
     pages        page, url, allowed (true, false, null), reason ("rule", "no_match", "no_group",
                  "robots_txt", "unavailable", "forbidden", "unreachable"), sentence, group,
-                 group_line, line, rule, octets, look (null when nobody tried, else: status,
-                 noindex (of where, agent, text), why_not)
+                 group_line, line, rule, octets, usage (by label: says, line, rule), look (null when
+                 nobody tried, else: status, noindex (of where, agent, text), directives (by name:
+                 by, text, perhaps value), usage (by label: says, by, text), why_not)
     later        answers, standing ("rules", "allowed", "disallowed", "unreachable"), sentence
 """
 
@@ -122,6 +123,10 @@ def _page(page: PageReport) -> dict[str, Any]:
         "line": verdict and verdict.line,
         "rule": verdict and verdict.rule,
         "octets": verdict and verdict.octets,
+        "usage": {
+            label: {"says": wish.preference.value, "line": wish.line, "rule": wish.rule}
+            for label, wish in page.usage.items()
+        },
         "look": _look(page.look) if page.look else None,
     }
 
@@ -130,5 +135,7 @@ def _look(look: Look) -> dict[str, Any]:
     return {
         "status": look.status,
         "noindex": [asdict(found) for found in look.found],
+        "directives": dict(look.page),
+        "usage": dict(look.usage),
         "why_not": look.why_not,
     }

@@ -18,6 +18,7 @@ from scrapy_polite.policy import robots_cache as cache
 from scrapy_polite.policy.robots_cache import RobotsRecord, Standing
 from scrapy_polite.robots import hints
 from scrapy_polite.robots.groups import EVERYONE, Group, select
+from scrapy_polite.robots.preferences import Wish
 from scrapy_polite.robots.rules import Reason, RobotsRules, Verdict
 from scrapy_polite.runtime.robots_answer import Answer, record_of
 
@@ -87,6 +88,10 @@ class Reading:
         if verdict.reason is Reason.NO_GROUP and self.token == EVERYONE:
             sentence = "allowed: there is no group for *"
         return Ruling(verdict.allowed, verdict.reason.name.lower(), sentence, verdict)
+
+    def usage(self, url: str) -> dict[str, Wish]:
+        """Return what may be done with a URL or path, by label."""
+        return self.rules.usage(url, self.token)
 
     def group(self) -> Group:
         """Return the group that applies, with its rules."""

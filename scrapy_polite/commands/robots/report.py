@@ -6,8 +6,8 @@ It judges nothing itself: verdicts, problems and the meaning of statuses are tho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from scrapy_polite.commands.robots.later import Prospect, prospects
 from scrapy_polite.commands.robots.look import Look
@@ -20,6 +20,7 @@ from scrapy_polite.policy.robots_cache import Standing
 from scrapy_polite.robots import hints
 from scrapy_polite.robots.groups import Group
 from scrapy_polite.robots.lines import DISALLOW, LIMIT_BYTES, RobotsFile, records
+from scrapy_polite.robots.preferences import Wish
 from scrapy_polite.robots.problems import Kind, find_problems
 
 ALL_ALLOWED, SOME_DISALLOWED, CANNOT_TELL = 0, 1, 2
@@ -67,11 +68,12 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class PageReport:
-    """One page: the verdict on it, and what a look at it showed; None when nobody tried."""
+    """One page: verdict, preferences by label, and what a look showed; None when nobody tried."""
 
     page: Page
     ruling: Ruling
     look: Look | None = None
+    usage: Mapping[str, Wish] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,10 @@ def make_report(
         reading.crawl_delay_line(),
         hints.sitemaps(file.records()),
         (*_in_answer(visit), *_in_file(file, visit, config.crawl_delay_max)),
-        tuple(PageReport(p, reading.ruling(p.url), looks.get(p.url)) for p in question.pages),
+        tuple(
+            PageReport(p, reading.ruling(p.url), looks.get(p.url), reading.usage(p.url))
+            for p in question.pages
+        ),
         tuple(prospects(record, config)) if record else (),
         nameless,
     )

@@ -55,6 +55,9 @@ def _pages(report: Report) -> Iterator[str]:
     for page in report.pages:
         yield printable(page.page.asked)
         yield from wrapped(page.ruling.sentence, 4)
+        for label, wish in page.usage.items():
+            if wish.line is not None:
+                yield from wrapped(f"{label}: {wish}", 4)
         yield from _look(page)
     if any(page.look and page.look.found for page in report.pages):
         yield ""
@@ -75,6 +78,10 @@ def _look(page: PageReport) -> Iterator[str]:
     else:
         for found in look.found:
             yield from wrapped(f"it says noindex {_whom(found)}: {_where(found)}", 4)
+    for directive, told in look.page.items():
+        yield from wrapped(f'it says {directive}: {told["by"]} "{told["text"]}"', 4)
+    for label, told in look.usage.items():
+        yield from wrapped(f'{label}: {told["says"]} by {told["by"]} "{told["text"]}"', 4)
 
 
 def _whom(found: Noindex) -> str:

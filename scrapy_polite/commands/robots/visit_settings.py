@@ -47,6 +47,8 @@ _VISIT: dict[str, Any] = {
     "HTTPCACHE_ENABLED": False,
     "JOBDIR": None,
     "POLITE_ENABLED": True,
+    "POLITE_PAGE_DIRECTIVES": [],
+    "POLITE_PURPOSE": [],  # what its header says is to be told, not a reason to look away
     "POLITE_REPORT": None,
     "POLITE_TIMELINE": None,
     "SCHEDULER_PRIORITY_QUEUE": "scrapy_polite.PolitePriorityQueue",
