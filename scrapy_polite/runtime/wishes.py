@@ -18,6 +18,7 @@ from scrapy_polite.policy import page, usage
 from scrapy_polite.policy.usage import LABELS, Preference, combined
 from scrapy_polite.robots.page import mentions_robots, statements
 from scrapy_polite.robots.parser import Rfc9309RobotParser
+from scrapy_polite.robots.preferences import Wish
 from scrapy_polite.runtime.telling import one_line
 
 Told: TypeAlias = dict[str, Any]
@@ -33,17 +34,9 @@ def of_robots(parser: RobotParser | None, url: str, token: str) -> dict[str, Tol
     Args:
         parser: None when there are no rules; another one than ours says nothing.
     """
-    told = {label: _unknown() for label in LABELS}
-    if isinstance(parser, Rfc9309RobotParser):
-        for label, wish in parser.usage(url, token).items():
-            if wish.line is not None:
-                told[label] = {
-                    "says": wish.preference.value,
-                    "by": ROBOTS,
-                    "line": wish.line,
-                    "text": wish.rule,
-                }
-    return told
+    if not isinstance(parser, Rfc9309RobotParser):
+        return {label: _unknown() for label in LABELS}
+    return {label: _told(wish) for label, wish in parser.usage(url, token).items()}
 
 
 def with_headers(told: Mapping[str, Told] | None, response: Response) -> dict[str, Told]:
@@ -85,6 +78,13 @@ def of_page(response: Response, token: str) -> dict[str, Told]:
         if statement.value:
             told[directive]["value"] = one_line(statement.value)
     return told
+
+
+def _told(wish: Wish) -> Told:
+    if wish.line is None:
+        return _unknown()
+    says = wish.preference.value
+    return {"says": says, "by": ROBOTS, "line": wish.line, "text": wish.rule}
 
 
 def _unknown() -> Told:

@@ -79,7 +79,7 @@ async def test_telnet(web: Web) -> None:
 
 async def test_meta(web: Web) -> None:
     """request.meta["polite"] says how long a request waited, for how long and why its host was left
-    alone before, and what robots.txt says of it; also of what was not fetched."""
+    alone before, and what robots.txt says of it and its use; also of what was not fetched."""
     robots = "User-agent: *\nDisallow: /private\n"
     site = web.site({**PAGES, "/robots.txt": robots})
     unreachable = web.site({**PAGES, "/robots.txt": 503})
@@ -95,7 +95,7 @@ async def test_meta(web: Web) -> None:
 
     for path in ("/1", "/2"):
         told = why(site.host, path)
-        assert set(told) == {"waited", "rest", "reason", "robots", "duration"}
+        assert set(told) == {"waited", "rest", "reason", "robots", "usage", "duration"}
         assert (told["reason"], told["robots"]) == ("duration", "allowed")
         assert told["waited"] >= 0 and told["duration"] >= 0.03
     assert why(site.host, "/2")["rest"] >= 0.3
