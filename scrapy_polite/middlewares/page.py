@@ -42,6 +42,11 @@ class PolitePageMiddleware:
         """Make one as Scrapy does."""
         return cls(crawler)
 
+    def process_request(self, request: Request, spider: Any = None) -> None:
+        """Forget what a request's meta says of the page on which it was found."""
+        if "polite" in request.meta:
+            request.meta["polite"] = {}
+
     def process_response(
         self, request: Request, response: Response, spider: Any = None
     ) -> Response:

@@ -289,3 +289,26 @@ async def test_media_have_owners_too(web: Web) -> None:
     run = await crawl_here(web, [site.url("/ok/a")], settings, {"parse": parse})
     assert failed == ["PurposeDisallowed"]
     assert {seen.path for seen in run.arrivals} == {"/robots.txt", "/ok/a"}
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+async def test_meta_that_is_handed_on_says_nothing_of_the_next_page(web: Web, obeys: bool) -> None:
+    """A request made with the meta of a page's response is judged by its own page alone."""
+    site = web.site(
+        {
+            "/robots.txt": 404,
+            "/first": Answer(headers={"Content-Usage": "search=n", "X-Robots-Tag": "noai"}),
+            "*": "page",
+        }
+    )
+    told: list[dict[str, Any]] = []
+
+    def parse(self: Spider, response: Response, asked_url: str) -> Any:
+        yield response.follow("/second", callback=told_of, meta=response.meta)
+
+    def told_of(response: Response) -> None:
+        told.append(response.meta["polite"])
+
+    settings = {**MANY, "ROBOTSTXT_OBEY": obeys}
+    await crawl_here(web, [site.url("/first")], settings, {"parse": parse})
+    assert [(each["usage"]["search"], each["page"]) for each in told] == [({"says": "unknown"}, {})]
