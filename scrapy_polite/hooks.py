@@ -15,6 +15,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from scrapy_polite.policy.retry_after import RETRY_AFTER_CAP
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -70,4 +71,4 @@ def _checked(seconds: float) -> float:
         number = math.nan
     if not 0 < number < math.inf:
         raise ValueError(f"seconds is {seconds!r}: give a number above 0.")
-    return number
+    return min(number, RETRY_AFTER_CAP)

@@ -155,7 +155,10 @@ class RobotsFiles:
         ask: Callable[[str], float | None] | None = getattr(parser, "crawl_delay", None)
         if ask is None:  # Scrapy's own parsers do not tell
             ask = Rfc9309RobotParser(body).crawl_delay
-        asked = ask(self._config.identity.product_token) or 0.0
+        token = self._config.identity.product_token
+        asked = ask(token) or 0.0
+        if asked != asked:  # a parser that takes "nan" for a number
+            asked = Rfc9309RobotParser(body).crawl_delay(token) or 0.0
         limit = self._config.crawl_delay_max
         if asked > limit:
             logger.warning(

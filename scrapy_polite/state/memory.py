@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from scrapy_polite.policy.backoff import MEMORY, Backoff
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_cache import RobotsRecord
+from scrapy_polite.state.charge import Charge
 from scrapy_polite.state.protocol import Acquired, Lease
+from scrapy_polite.state.sound import sound
 
 LEASED = "leased"
 NOT_DUE = "not due"
@@ -24,6 +26,7 @@ ROBOTS_BYTES = 268_435_456  # of their compressed bodies together
 _SWEEP_LEAST = 1024  # releases between looks for hosts to forget; with many hosts, as many as they
 _FRESH = HostState()
 _CALM = Backoff()
+_CHARGE = Charge()  # of an end that cannot be kept
 
 
 @dataclass(slots=True)
@@ -82,6 +85,7 @@ class MemoryStore:
 
     async def release(self, lease: Lease, *, delay: float, state: HostState) -> bool:
         """End a turn: the host is due *delay* seconds from now."""
+        delay, state = sound(lease, delay, state, _CHARGE)
         host = self._hosts.setdefault(lease.host, _Host())
         due_at = self._clock() + delay
         if not self.holds(lease):

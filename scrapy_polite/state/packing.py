@@ -72,6 +72,17 @@ def unpack(text: str, shift: float = 0.0) -> HostState:
         raise Unreadable(f"{text[:200]!r} is no state of a host: {error}") from None
 
 
+def check(state: HostState) -> None:
+    """Make sure that a state can be kept and read again.
+
+    Raises:
+        ValueError: a number is none of ours (NaN, infinite, out of bounds).
+    """
+    for value in (state, state.backoff):
+        names = [field.name for field in fields(value) if field.name != "backoff"]
+        _heard({name: getattr(value, name) for name in names}, 0.0)
+
+
 def record_of(told: Mapping[str, Any], body: bytes, shift: float) -> RobotsRecord:
     """Return the robots record that named values and a compressed body are of.
 

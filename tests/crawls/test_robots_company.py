@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 from scrapy import signals
+from scrapy.robotstxt import ProtegoRobotParser
 
 from crawls.judging import (
     ALLOW,
@@ -150,3 +152,25 @@ async def test_another_parser(web: Web) -> None:
     assert paths(run, site) == ["/robots.txt", "/a", "/b"]
     assert verdict(run, site) == FORBIDDEN
     assert all(gap.wait >= 0.3 for gap in gaps(run.arrivals))
+
+
+class NanParser(ProtegoRobotParser):  # type: ignore[misc]
+    """A parser that reads a Crawl-delay as Python reads a float."""
+
+    def crawl_delay(self, user_agent: str) -> float:
+        return math.nan
+
+
+async def test_a_parser_whose_crawl_delay_is_no_number(web: Web, tmp_path: Path) -> None:
+    """The file's own Crawl-delay is kept instead, the state file goes on, and no page is lost."""
+    site = web.site({"/robots.txt": DISALLOW + "Crawl-delay: 0.3\n", "*": ""})
+    other = web.site({"/robots.txt": DISALLOW + "Crawl-delay: nan\n", "*": ""})
+    settings = {
+        **MANY,
+        "ROBOTSTXT_PARSER": "crawls.test_robots_company.NanParser",
+        "POLITE_STATE": str(tmp_path / "polite.db"),
+    }
+    asked = [place.url(path) for place in (site, other) for path in ("/a", "/b")]
+    run = await crawl_here(web, asked, settings)
+    assert paths(run, site) == paths(run, other) == ["/robots.txt", "/a", "/b"]
+    assert all(gap.wait >= 0.3 for gap in gaps(run.arrivals) if gap.host == site.host)

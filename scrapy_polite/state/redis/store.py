@@ -32,6 +32,7 @@ from scrapy_polite.state.redis.book import End
 from scrapy_polite.state.redis.session import Session
 from scrapy_polite.state.redis.terms import Terms
 from scrapy_polite.state.redis.wire import Wire
+from scrapy_polite.state.sound import sound
 
 T = TypeVar("T")
 
@@ -65,6 +66,7 @@ class RedisStore:
     ) -> None:
         _require_asyncio()
         self.clock = clock
+        self._charge = (terms or Terms()).charge
         self._closed = False
         self._calls: set[asyncio.Future[Any]] = set()  # that the server has not answered yet
         self.session = _session(url, timeout, Wire(prefix, terms or Terms(), clock, server_clock))
@@ -94,6 +96,7 @@ class RedisStore:
 
     async def release(self, lease: Lease, *, delay: float, state: HostState) -> bool:
         """End a turn: the host is due *delay* seconds from now."""
+        delay, state = sound(lease, delay, state, self._charge)
         end = End(lease, self.clock() + delay, state)
         [ended] = await self._run(self.session.finish([end]))
         return ended

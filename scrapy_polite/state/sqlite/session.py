@@ -7,6 +7,8 @@ Rules:
 - After an error the file is closed; the next piece of work opens it again.
 - Ends of turns that could not be written are owed, and written before anything else.  So a wait
   outlives the time in which the file could not be used.
+- An end that the file refuses for what it holds is owed no longer: its host is left alone as
+  long as any fetch can cost, and the other ends are written.
 - A file that was begun anew hears of the leases in hand, for their fetches may be on the wire.
 """
 
@@ -22,6 +24,7 @@ from typing import TypeVar
 
 from scrapy_polite.state.packing import Unreadable
 from scrapy_polite.state.protocol import Lease, StoreUnavailable
+from scrapy_polite.state.sound import set_aside as set_end_aside
 from scrapy_polite.state.sqlite import alive
 from scrapy_polite.state.sqlite.file import StateFile, is_damage, open_file, set_aside
 from scrapy_polite.state.sqlite.file_time import Machine
@@ -32,6 +35,14 @@ from scrapy_polite.state.sqlite.robots import RobotsBounds, RobotsTable
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _TROUBLE = (sqlite3.Error, OSError, Unreadable)
+_REFUSED = (
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.DataError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)  # of one row, not of the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +125,24 @@ class Session:
     def _settle(self, tables: Tables) -> list[bool]:
         if not self._owed:
             return []
-        ended = tables.hosts.end(self._owed)
+        try:
+            ended = tables.hosts.end(self._owed)
+        except Unreadable:
+            raise  # the file is, not an end
+        except _REFUSED:
+            ended = [self._settle_alone(tables, end) for end in self._owed]
         self._owed = []
         return ended
+
+    def _settle_alone(self, tables: Tables, end: End) -> bool:
+        try:
+            return tables.hosts.end([end])[0]
+        except Unreadable:
+            raise
+        except _REFUSED as error:
+            charge, lease = self._leases.charge, end.lease
+            set_end_aside(lease, error, charge)
+            return tables.hosts.end([End(lease, self._clock() + charge.most, lease.state)])[0]
 
     def _try_twice(self, work: Callable[[Tables], T]) -> T:
         """Do some work; a file that turns out to be damaged is set aside for a new one."""

@@ -27,6 +27,7 @@ from scrapy_polite.policy.host import HostState
 from scrapy_polite.policy.robots_cache import RobotsRecord
 from scrapy_polite.state.clock import steady
 from scrapy_polite.state.protocol import Acquired, Lease, StoreUnavailable
+from scrapy_polite.state.sound import sound
 from scrapy_polite.state.sqlite.file_time import Machine
 from scrapy_polite.state.sqlite.leases import End, LeaseRules
 from scrapy_polite.state.sqlite.robots import RobotsBounds
@@ -62,11 +63,11 @@ class SqliteStore:
     ) -> None:
         self.path = Path(path).resolve()  # signs of life stand beside the file, not beside a link
         self.clock = clock
-        self._max_age = (leases or LeaseRules()).max_age
+        self._leases = leases or LeaseRules()
         self._session = Session(
             self.path,
             clock=clock,
-            leases=leases or LeaseRules(),
+            leases=self._leases,
             robots=robots or RobotsBounds(),
             timeout=busy_timeout,
             machine=machine or Machine(),
@@ -102,7 +103,7 @@ class SqliteStore:
 
     def holds(self, lease: Lease) -> bool:
         """Return whether a lease is young enough that no process frees its host."""
-        return self.clock() - lease.granted_at < self._max_age
+        return self.clock() - lease.granted_at < self._leases.max_age
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease | None]:
         """Count the age of leases from now on; None in place of one that is lost."""
@@ -111,6 +112,7 @@ class SqliteStore:
 
     async def release(self, lease: Lease, *, delay: float, state: HostState) -> bool:
         """End a turn: the host is due *delay* seconds from now."""
+        delay, state = sound(lease, delay, state, self._leases.charge)
         end = End(lease, self.clock() + delay, state)
         [ended] = await self._run(lambda: self._session.end([end]))
         return ended
