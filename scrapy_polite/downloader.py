@@ -20,8 +20,6 @@ from scrapy_polite.runtime.robots_fetch import checked
 from scrapy_polite.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -53,10 +51,10 @@ class PoliteDownloader(Downloader):
         """Return whether all places are taken by requests that do not wait."""
         return 0 < self.total_concurrency <= len(self.active) - len(self.idle)
 
-    def _depart(self, runtime: Runtime, request: Request) -> Coroutine[Any, Any, Response]:
-        """Hand a request to the network: what it waited in its download slot is no fetch."""
-        runtime.leases.begin(request, runtime.clock())
-        return self._watch.over(self._download_request(request), request)
+    async def _depart(self, runtime: Runtime, request: Request) -> Response:
+        """Hand a request to the network, with a turn that is good when it leaves its slot."""
+        await runtime.turns.depart(request)
+        return await self._watch.over(self._download_request(request), request)
 
     def _left(self, result: Any, request: Request, runtime: Runtime) -> Any:
         self.idle.discard(request)

@@ -6,7 +6,8 @@
         if "captcha" in response.url:
             block_host(self.crawler, response.url, 900, "captcha page")
 
-Both take a URL, or a host key as logs and reports show it.
+Both take a URL, or a host key as logs and reports show it; with POLITE_ENABLED False they check
+what they are given, and do nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from scrapy_polite import config
 from scrapy_polite.policy.retry_after import RETRY_AFTER_CAP
 from scrapy_polite.runtime.runtime import Runtime
 
@@ -36,7 +38,10 @@ def block_host(crawler: Crawler, url: str, seconds: float, reason: str = "asked"
     Raises:
         ValueError: *seconds* is no number above 0, or *url* has no host.
     """
-    seconds, host = _checked(seconds), _host(crawler, url)
+    seconds = _checked(seconds)
+    if not config.is_enabled(crawler.settings):  # nothing keeps a clock
+        return
+    host = _host(crawler, url)
     Runtime.of(crawler).parking.block(host, seconds, reason)
 
 
@@ -48,7 +53,10 @@ def set_floor(crawler: Crawler, url: str, seconds: float) -> None:
     Raises:
         ValueError: *seconds* is no number above 0, or *url* has no host.
     """
-    seconds, host = _checked(seconds), _host(crawler, url)
+    seconds = _checked(seconds)
+    if not config.is_enabled(crawler.settings):
+        return
+    host = _host(crawler, url)
     runtime = Runtime.of(crawler)
     runtime.leases.set_floor(host, seconds)
     runtime.turns.pump.push_back(host, seconds)

@@ -92,8 +92,8 @@ TABLE: Mapping[tuple[State, Event], Step] = {
     (State.LENT, Event.LEAVE): Step(State.ENDING, Do.RELEASE),
     (State.LENT, Event.UNWANT): Step(State.LENT, Do.NOTHING),
     (State.FLYING, Event.LEAVE): Step(State.ENDING, Do.RELEASE),
-    # Nobody will say how it ended: the server may have it in hand still.
-    (State.FLYING, Event.GIVE_BACK): Step(State.ENDING, Do.CHARGE),
+    # Who gives a download up does not take it off the wire: its turn ends when it left.
+    (State.FLYING, Event.GIVE_BACK): Step(State.FLYING, Do.NOTHING),
     (State.FLYING, Event.SPOIL): Step(State.ENDING, Do.CHARGE),
     (State.FLYING, Event.UNWANT): Step(State.FLYING, Do.NOTHING),
     (State.ENDING, Event.STORE): Step(State.IDLE, Do.REST),

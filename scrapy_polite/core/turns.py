@@ -226,8 +226,10 @@ class Turns:
             waiter = self.waiting.leave(ticket)
             self.frontier.waited(waiter.host, now, hop=waiter.hop)
         elif (turn := self._holders.of_ticket(ticket)) is not None:
-            was_lent = turn.state is State.LENT
-            self._permit.end(turn.host, Change.RETURN if was_lent else Change.FAIL)
+            if turn.state is State.FLYING:
+                turn.on(Event.GIVE_BACK)
+                return
+            self._permit.end(turn.host, Change.RETURN)
             self._end(turn, Event.GIVE_BACK)
 
     def spoil(self, host: str) -> None:

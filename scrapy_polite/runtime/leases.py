@@ -5,6 +5,7 @@ Leases are kept by request object, never in its meta, which copies carry along.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy_polite.state.protocol import Lease
 
+_RESTORED_KEPT = 10_000  # hosts whose state from before an outage is remembered
 _RESTS_KEPT = 10_000  # hosts whose last turn is remembered, to say why a request waited
 
 
@@ -29,7 +31,9 @@ class Held:
     Args:
         held_at: when the turn was granted.
         asked_at: since when the request waited for it.
-        began_at: when the request was handed to the network; None before.
+        began_at: when the request was let through to its download slot, then when it was handed to
+            the network; None before.
+        departed: whether it was handed to the network.
         heard: whether an answer came, or its headers.
         response: the answer; None before, and when none came whole.
         refused: whether the answer is a refusal.
@@ -40,6 +44,7 @@ class Held:
     held_at: float
     asked_at: float
     began_at: float | None = None
+    departed: bool = False
     heard: bool = False
     response: Response | None = None
     refused: bool = False
@@ -99,7 +104,7 @@ class Leases:
         self._slot_floors = floors
         self._own_floors: dict[str, float] = {}
         self._held: dict[Request, Held] = {}
-        self._restored: dict[str, HostState] = {}
+        self._restored: OrderedDict[str, HostState] = OrderedDict()
         self._rests: OrderedDict[str, Turn] = OrderedDict()
 
     def __len__(self) -> int:
@@ -108,22 +113,29 @@ class Leases:
     def __iter__(self) -> Iterator[Request]:
         return iter(list(self._held))
 
-    def in_hand(self) -> list[Lease]:
-        """Return all leases that requests hold."""
-        return [held.lease for held in self._held.values()]
+    def in_hand(self, since_at: float = math.inf) -> list[Lease]:
+        """Return the leases that requests hold, and got at an instant or before."""
+        return [held.lease for held in self._held.values() if held.held_at <= since_at]
 
     def set_floor(self, host: str, seconds: float) -> None:
         """Have at least *seconds* between the fetches of a host."""
         self._own_floors[host] = seconds
 
     def restore(self, states: dict[str, HostState]) -> None:
-        """Have the hosts' next turns begin with these states, not with what was learnt since."""
-        self._restored.update(states)
+        """Have the hosts' next turns begin with these states, not with what failures taught since.
+
+        What a refusal taught since stands: another crawl may have heard it.
+        """
+        for host, state in states.items():
+            self._restored[host] = state
+            self._restored.move_to_end(host)
+        while len(self._restored) > _RESTORED_KEPT:  # who is forgotten is left alone for longer
+            self._restored.popitem(last=False)
 
     def attach(self, request: Request, lease: Lease, now: float, asked_at: float) -> None:
         """Give a request its turn."""
         restored = self._restored.pop(lease.host, None)
-        if restored is not None:
+        if restored is not None and not _was_refused(lease.state, restored):
             lease = replace(lease, state=restored)
         self._held[request] = Held(lease, now, asked_at)
 
@@ -150,6 +162,12 @@ class Leases:
             return False
         held.began_at = now
         return True
+
+    def depart(self, request: Request, now: float) -> None:
+        """A request is handed to the network."""
+        held = self._held.get(request)
+        if held is not None:
+            held.began_at, held.departed = now, True
 
     def answered(self, response: Response, request: Request) -> None:
         """A request's answer arrived."""
@@ -216,3 +234,9 @@ class Leases:
             ),
             crawl_delay=self._crawl_delay_of(lease.host),
         )
+
+
+def _was_refused(state: HostState, before: HostState) -> bool:
+    """Return whether a host has refused more often than before, or asked for longer."""
+    now, then = state.backoff, before.backoff
+    return now.refusals > then.refusals or now.parked > then.parked

@@ -52,6 +52,7 @@ class Pages:
         self._frontier = turns.frontier
         self._clock = clock
         self.queues: list[LaneQueue] = []
+        self._free_went = False  # whether the last page out needed no turn
         self._unresolved: dict[str, dict[str, int]] = {}  # name -> its lanes, pages queued in each
 
     def add_queue(self, queue: LaneQueue) -> None:
@@ -85,12 +86,23 @@ class Pages:
     def pop(self, queue: LaneQueue) -> Request | None:
         """Return the next page of a queue with its turn, None while all wait."""
         self._give_back_lost()
+        if not self._turns.granted:
+            self._turns.pump.fill(Want.PAGE, self._turns.page_places())
         free = self._free_lane(queue)
-        if free is not None:
+        if not self._goes_first(queue, free):
+            request = self._pop_granted(queue)
+            if request is not None:
+                self._free_went = False
+                return request
+        if free is not None and self._goes_first(queue, free):
+            self._free_went = True
             return self._pop_lane(queue, *free)
+        self._turns.tick()  # for a host that was ready for a page may need a robots.txt by now
+        return None
+
+    def _pop_granted(self, queue: LaneQueue) -> Request | None:
+        """Return the next page of the hosts whose turns are here."""
         turns = self._turns
-        if not turns.granted:
-            turns.pump.fill(Want.PAGE, turns.page_places())
         while turns.granted:
             lease = turns.granted[0]
             if self._frontier.want(lease.host, self._clock())[0] is not Want.PAGE:
@@ -109,20 +121,38 @@ class Pages:
                 turns.lend(request, lease)
                 return request
             turns.pump.give_back(lease)
-        turns.tick()  # for a host that was ready for a page may need a robots.txt by now
         return None
 
     def peek(self, queue: LaneQueue) -> str | None:
         """Return the lane of a queue that `pop` would take from next, None while all wait."""
         free = self._free_lane(queue)
-        if free is not None:
+        if free is not None and self._goes_first(queue, free):
             return free[1]
+        host = self._next_host()
+        if host is None:
+            return None
+        best, lane = self._best_lane(host)
+        return lane if best is queue else None
+
+    def _next_host(self) -> str | None:
+        """Return the host whose page goes next with a turn, None when none is ready."""
         granted = self._turns.granted
         host = granted[0].host if granted else self._frontier.peek(Want.PAGE, self._clock())
         if host is None or self._frontier.want(host, self._clock())[0] is not Want.PAGE:
             return None
+        return host
+
+    def _goes_first(self, queue: LaneQueue, free: tuple[str, str] | None) -> bool:
+        """Return whether a page that needs no turn goes before those that have one.
+
+        The better priority does; of the same, one and one: nobody waits for the other to end.
+        """
+        host = self._next_host() if free is not None else None
+        if free is None or host is None:
+            return free is not None
         best, lane = self._best_lane(host)
-        return lane if best is queue else None
+        own, other = queue.priority_of(free[1]), best.priority_of(lane)
+        return own < other or (own == other and not self._free_went)
 
     def next_of(self, lane: str) -> Request | None:
         """Return a page of a lane that may be the next one; None when there is none to be seen."""

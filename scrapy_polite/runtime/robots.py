@@ -118,6 +118,7 @@ class Robots:
         try:
             await maybe_deferred_to_future(told)
         finally:
+            self.verdicts.gives_up(origin, (request, told))
             idle.discard(request)
             if timer is not None:
                 timer.cancel()
@@ -140,9 +141,11 @@ class Robots:
 
     def _tell(self, origin: str, host: str) -> None:
         waiting = self.verdicts.no_longer_waiting(origin)
-        self._turns.judged(host, origin)
-        for _, told in waiting:
-            told.callback(None)
+        try:
+            self._turns.judged(host, origin)
+        finally:
+            for _, told in waiting:
+                told.callback(None)
 
     def host_parked(self, host: str) -> None:
         """A host is not asked again in this run: who waits for its files finds out."""

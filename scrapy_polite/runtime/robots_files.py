@@ -38,6 +38,26 @@ logger = logging.getLogger(__name__)
 _PARSED = getattr(signals, "robots_parsed", None)  # Scrapy before 2.17 has no such signal
 
 
+class _Borrowed:
+    """A turn that is for a robots.txt, until a request has it; else it goes back."""
+
+    def __init__(self, lease: Lease, turns: Turns) -> None:
+        self._lease: Lease | None = lease
+        self._turns = turns
+
+    def lend(self, request: Request) -> None:
+        """A request takes it."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            self._turns.lend(request, lease)
+
+    def give_back(self) -> None:
+        """Nobody will take it any more."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            self._turns.pump.give_back(lease)
+
+
 class RobotsFiles:
     """Fetches and parses files; see above.
 
@@ -86,8 +106,9 @@ class RobotsFiles:
         engine.spawn(self._refresh(origin, entry, lease, page))
 
     async def _refresh(self, origin: str, entry: Entry, lease: Lease, page: Request | None) -> None:
+        turn = _Borrowed(lease, self.turns)
         try:
-            await self._learn(origin, entry, lease, page)
+            await self._learn(origin, entry, turn, page)
         except CrawlStopping:
             pass
         except Exception:
@@ -96,19 +117,18 @@ class RobotsFiles:
             failed = cache.unreachable(entry.record, origin, now=now, status=None)
             self._adopt(origin, entry, failed)
         finally:
+            turn.give_back()
             entry.fetching = False
             self._fetching -= 1
             self._changed(origin, entry.host)
 
-    async def _learn(self, origin: str, entry: Entry, lease: Lease, page: Request | None) -> None:
+    async def _learn(
+        self, origin: str, entry: Entry, turn: _Borrowed, page: Request | None
+    ) -> None:
         config = self._config
-        try:
-            known = await engine.wait_for(self._store.get_robots(origin))
-        except Exception:
-            self.turns.pump.give_back(lease)
-            raise
+        known = await engine.wait_for(self._store.get_robots(origin))
         if known is not None and not cache.is_due(known, self._clock()):
-            self.turns.pump.give_back(lease)  # another run or process asked already
+            turn.give_back()  # another run or process asked already
             await self._use(origin, entry, known, None)
             return
         answer = await robots_fetch.fetch(
@@ -117,7 +137,7 @@ class RobotsFiles:
             origin,
             timeout=config.robots_timeout,
             forbidden=config.robots_forbidden,
-            begin=lambda request: self.turns.lend(request, lease),
+            begin=turn.lend,
             page=page,
         )
         self._count(origin, answer)

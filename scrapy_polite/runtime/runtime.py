@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 RENEW_EVERY = 60.0  # seconds
-LONG_FETCH = 500.0  # seconds; a lease that nobody renews ends after 600
+LONG_FETCH = 240.0  # seconds; a lease that nobody renews ends after 600
 _ATTRIBUTE = "scrapy_polite_runtime"  # of a crawler, so that both are forgotten together
 
 
@@ -146,14 +146,14 @@ class Runtime:
             engine.spawn(self.crawler.engine.close_spider_async(reason="polite_state"))
         except StoreUnavailable:
             pass  # the pump says so and waits
-        # Leases outlast ordinary fetches by themselves.
-        if self.store.shared and self.config.download_timeout > LONG_FETCH:
+        # Leases outlast ordinary fetches by themselves, but any request may have a time of its own.
+        if self.store.shared:
             self._renewing = create_looping_call(self._renew)
             self._renewing.start(RENEW_EVERY, now=False)
 
     def _renew(self) -> None:
-        """Tell the store that leases in hand are still in use, however long a fetch takes."""
-        held = self.leases.in_hand()
+        """Tell the store that leases long in hand are still in use, however long a fetch takes."""
+        held = self.leases.in_hand(since_at=self.clock() - LONG_FETCH)
         if held:
             engine.spawn(self._renew_held(held))
 

@@ -19,7 +19,7 @@ from scrapy_polite.frontier.hosts import NEVER, Frontier, Judge, Want
 from scrapy_polite.runtime.lanes import CLOCKLESS, ROBOTS_META, Lanes
 from scrapy_polite.runtime.leases import Leases, TurnEnded
 from scrapy_polite.runtime.pump import Pump
-from scrapy_polite.runtime.room import WaitingRoom
+from scrapy_polite.runtime.room import Waiter, WaitingRoom
 from scrapy_polite.runtime.wire import tell
 from scrapy_polite.state.protocol import Lease, PolitenessStore
 
@@ -90,6 +90,19 @@ class Turns:
         if not self.leases.begin(request, self._clock()):
             raise CrawlStopping("No turn was granted")
 
+    async def depart(self, request: Request) -> None:
+        """A request leaves its download slot: it goes with a turn that is good now, or waits.
+
+        What it waited there is no fetch, and its turn may have been lost meanwhile.
+
+        Raises:
+            CrawlStopping, HostParked: as `take`.
+        """
+        held = self.leases.get(request)
+        if held is None or not self._store.holds(held.lease):
+            await self.take(request)
+        self.leases.depart(request, self._clock())
+
     def _is_good(self, request: Request, host: str) -> bool:
         """Return whether a request holds its host's turn; a process that was stopped may not."""
         held = self.leases.get(request)
@@ -107,7 +120,18 @@ class Turns:
             engine.idle_requests(self._crawler).add(request)
         self.frontier.wait(host, now, hop=hop)
         self.tick()
-        await maybe_deferred_to_future(waiter.turn)
+        try:
+            await maybe_deferred_to_future(waiter.turn)
+        except BaseException:  # cancelled: who awaits the download may give up at any time
+            self._gives_up(waiter)
+            raise
+
+    def _gives_up(self, waiter: Waiter) -> None:
+        """A waiter waits no more: it is out of the room, or what it was lent goes back."""
+        if self._room.leave(waiter):
+            self.frontier.waited(waiter.host, self._clock(), hop=waiter.hop)
+            engine.idle_requests(self._crawler).discard(waiter.request)
+        self.done(waiter.request)
 
     def check(self, host: str) -> None:
         """Raise, and count it, when nothing of a host is fetched any more."""
@@ -153,9 +177,10 @@ class Turns:
 
     def yield_turn(self, request: Request) -> bool:
         """Give a request's turn back unused; False when it has none."""
-        held = self.leases.pop(request)
-        if held is None:
+        held = self.leases.get(request)
+        if held is None or held.departed:  # given up, but on the wire: its turn ends when it left
             return False
+        self.leases.pop(request)
         self._count(stats.GATE_UNUSED)
         self.pump.give_back(held.lease)
         return True
@@ -234,15 +259,18 @@ class Turns:
         self._probes = self._probes and self._probes - 1
 
     def _limit(self, places: int) -> int:
-        return places if self._probes is None else min(places, self._probes)
+        if self._probes is None:
+            return places
+        return min(places, self._probes - sum(self.pump.asking.values()))
 
     def dispatch(self, lease: Lease) -> None:
         """Use a granted turn for what its host wants now."""
-        self.spend_probe()
         want, origin = self.frontier.want(lease.host, self._clock())
-        if want is None or self._stopping:
+        if want is None or self._stopping or self._probes == 0:
             self.pump.give_back(lease)
-        elif want is Want.PAGE:
+            return
+        self.spend_probe()
+        if want is Want.PAGE:
             self.granted.append(lease)
         elif want is Want.ROBOTS:
             self._on_robots_turn(origin, lease)

@@ -158,12 +158,23 @@ class Verdicts:
 
     def lost(self, origin: str) -> None:
         """The store keeps an origin's file no longer: it is to be asked for again."""
-        self._entries[origin].record = None
+        entry = self._entries.get(origin)
+        if entry is not None:  # else it was forgotten while the store was asked
+            entry.record = None
 
     def wait(self, origin: str, host: str, now: float, waiter: Waiter) -> None:
         """Somebody waits for the verdict of an origin."""
         self.entry(origin, host, now).waiting.append(waiter)
         self._awaited.add(origin)
+
+    def gives_up(self, origin: str, waiter: Waiter) -> None:
+        """One of those who wait for a verdict waits no more, if it still does."""
+        entry = self._entries.get(origin)
+        if entry is None or waiter not in entry.waiting:
+            return
+        entry.waiting.remove(waiter)
+        if not entry.waiting:
+            self._awaited.discard(origin)
 
     def no_longer_waiting(self, origin: str) -> list[Waiter]:
         """Return who waits for the verdict of an origin, and waits no more."""

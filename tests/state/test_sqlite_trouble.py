@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import math
 import os
 import shutil
 import sqlite3
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_polite.policy.backoff import Backoff
 from scrapy_polite.policy.host import HostState
 from scrapy_polite.state import inspect
 from scrapy_polite.state.memory import LEASED, NOT_DUE
@@ -166,6 +168,31 @@ def test_what_could_not_be_written_is_owed(path: Path, store: Driven) -> None:
     assert (40.0 < seconds <= 50.0, reason) == (True, NOT_DUE)
     assert store.lease("b.test")
     assert store.wait("c.test")[0] > 30.0
+
+
+@pytest.mark.parametrize(
+    "state",
+    [HostState(duration=math.nan), HostState(backoff=Backoff(rung=math.inf))],
+    ids=["nan", "infinite"],
+)
+def test_an_end_that_no_file_can_keep_holds_up_no_other(
+    path: Path, store: Driven, state: HostState, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is set aside with an ERROR, its host left alone for long; other hosts go on."""
+    bad, good = store.lease("bad.test"), store.lease("good.test")
+    store.release(bad, 1.0, state)
+    store.release(good, 50.0, HostState(duration=5.0))
+    assert 500.0 < store.wait("bad.test")[0] <= 600.0
+    assert 40.0 < store.wait("good.test")[0] <= 50.0
+    assert store.lease("other.test")
+    assert ["bad.test" in record.message for record in caplog.records] == [True]
+
+
+def test_a_wait_that_is_no_number_is_set_aside(path: Path, store: Driven) -> None:
+    """NaN is no instant: its host is left alone for long, and the file goes on."""
+    store.release(store.lease("bad.test"), math.nan, HostState())
+    assert 500.0 < store.wait("bad.test")[0] <= 600.0
+    assert store.lease("other.test")
 
 
 def test_impossible_folder(tmp_path: Path) -> None:
