@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DropItem, IgnoreRequest
 
 
 class RobotsUnreachable(IgnoreRequest):
@@ -25,3 +25,10 @@ class CrawlStopping(IgnoreRequest):
 
 class HostParked(IgnoreRequest):
     """The request's host is parked: it is not asked again in this run."""
+
+
+class ItemWithheld(DropItem):
+    """The item lacks what was not fetched in this run; the next one fetches its page again."""
+
+    def __init__(self) -> None:
+        super().__init__("it lacks what the next run fetches", log_level="DEBUG")

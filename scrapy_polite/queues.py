@@ -64,6 +64,7 @@ class PolitePriorityQueue:
         self._unserialisable = 0
         runtime = Runtime.of(crawler)
         self._lanes = runtime.lanes
+        self._undone = runtime.undone
         self._pages = runtime.pages
         self._pages.add_queue(self)
         self.lanes: dict[str, ScrapyPriorityQueue] = {}
@@ -105,6 +106,7 @@ class PolitePriorityQueue:
 
     def pop(self) -> Request | None:
         """Return the next request with its turn, None while all hosts wait."""
+        self._undone.between_pages()
         self._close_journal_entries()
         return self._pages.pop(self)
 
@@ -144,6 +146,7 @@ class PolitePriorityQueue:
         A kill while Scrapy writes a long index would leave one that cannot be read.
         """
         if self._journal is not None:
+            self._close_journal_entries()
             self._journal.close()
         for queue in self.lanes.values():
             queue.close()
@@ -174,15 +177,23 @@ class PolitePriorityQueue:
             else:
                 queue.close()
         self._journal = Journal.of(self._crawler, Path(self._key))
+        self._undone.keepers.append(self._journal.has)
         again = self._journal.recover(self.push)
         if again:
             logger.info("%d requests were in progress when the last run ended: again", again)
 
     def _close_journal_entries(self) -> None:
-        """A request is done with when the engine has scraped what came of it."""
-        for request in self._journal or ():
-            if not engine.in_progress(self._crawler, request) and self._journal is not None:
-                self._journal.done(request)
+        """A request is done with when the engine has scraped what came of it, and all of it."""
+        journal = self._journal
+        if journal is None:
+            return
+        for request in journal:
+            if engine.in_progress(self._crawler, request):
+                continue
+            if self._undone.is_kept(request):
+                journal.keep(request)
+            else:
+                journal.done(request)
 
     def _lane_queue(self, lane: str, priorities: Iterable[int] = ()) -> ScrapyPriorityQueue:
         key = str(folder_of(Path(self._key), lane)) if self._key else ""

@@ -1,7 +1,8 @@
 """The signal handler that turns a 429 or 503 into a block of its host.
 
 It reads Retry-After, and on request RateLimit headers; the ladder is in `policy.backoff`.  When all
-that is left to fetch is of parked hosts, it ends the run with the reason ``polite_parked``.
+that is left to fetch is of parked hosts, queued or sent away at the gate as files are, it ends the
+run with the reason ``polite_parked``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_polite import config, engine, stats
 from scrapy_polite.policy.ratelimit import spacing
@@ -44,6 +45,7 @@ class PoliteBackoff:
         runtime.turns.subscribers.append(runtime.parking.turn_ended)
         runtime.wire.answered.append(self._answered)
         crawler.signals.connect(self._nothing_to_do, signals.scheduler_empty)
+        crawler.signals.connect(self._idle, signals.spider_idle)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     @classmethod
@@ -123,8 +125,14 @@ class PoliteBackoff:
         idle = engine.is_idle_but_for_scheduler(self._crawler)
         return idle and self._runtime.parking.only_parked_left()
 
+    def _idle(self) -> None:
+        """Say why the run ends, if it ends now, when parked hosts have what was asked for."""
+        if self._runtime.parking.sent_away():
+            raise CloseSpider(REASON)
+
     def _closed(self) -> None:
         parking = self._runtime.parking
         if parking.parked:
-            self._crawler.stats.set_value(stats.BACKOFF_PARKED_LEFT, parking.left())
+            left = parking.left() + parking.sent_away()
+            self._crawler.stats.set_value(stats.BACKOFF_PARKED_LEFT, left)
             logger.warning("Parked hosts:\n%s", parking.table())

@@ -19,5 +19,5 @@ end
 for _, worker in ipairs(redis.call('ZRANGE', queue .. ':workers', 0, -1)) do
     redis.call('DEL', queue .. ':taken:' .. worker)
 end
-redis.call('DEL', queue .. ':due', queue .. ':left', queue .. ':workers')
+redis.call('DEL', queue .. ':due', queue .. ':left', queue .. ':workers', queue .. ':kept')
 return 0

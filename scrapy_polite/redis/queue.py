@@ -74,7 +74,9 @@ class PoliteQueue:
         self._is_sending = False
         self._seeds = Seeds(spider, self.__len__, self._clock)
         look_every = EVERY if self._seeds else _LOOK_EVERY
-        self._supply = Supply(self._crawler, self._shelf, store, look_every)
+        self._undone = runtime.undone
+        self._supply = Supply(self._crawler, self._shelf, store, look_every, self._undone.is_kept)
+        self._undone.keepers.append(self._supply.has)
         self._ready: deque[Taken] = deque()
         self._is_closing = False
         self._is_stuck = False
@@ -108,6 +110,7 @@ class PoliteQueue:
 
     def pop(self, timeout: float = 0) -> Request | None:
         """Return the next request with its turn, None while all hosts wait."""
+        self._undone.between_pages()
         if self._is_closing:
             return None
         if self._ready and self._turns.page_places() <= 0:  # an outage began
@@ -236,6 +239,7 @@ class PoliteQueue:
 
     def _closed(self) -> None:
         self._send()
+        self._supply.settle()
         self._shelf.leave()
 
 

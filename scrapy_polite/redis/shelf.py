@@ -147,6 +147,22 @@ class Shelf:
         except StoreUnavailable:
             self._missed = True
 
+    def keep(self, numbers: Sequence[str]) -> None:
+        """Keep requests that we have for a next run; nobody waits for them in this one.
+
+        Raises:
+            StoreUnavailable: not now.
+        """
+        self.server.run(bare("keep"), [self._key], [self._wire.holder, *numbers])
+        self._mine.difference_update(numbers)
+
+    def restore(self) -> int:
+        """Queue what an earlier run kept, unless others are at it; return how many that is."""
+        with suppress(StoreUnavailable):  # then the next run does
+            args = [self._wire.holder, self._wire.terms.ttl]
+            return int(self.server.run(bare("restore"), [self._key], args))
+        return 0
+
     def queued(self, host: str) -> int:
         """Return how many requests of a host are queued; 0 while the server is not there."""
         with suppress(StoreUnavailable):

@@ -4,7 +4,8 @@ Rules:
 
 - The engine is woken when the next request may be ready, when another worker queued one for a host
   that had none, and when the server is back.
-- A request is done with when the engine has scraped what came of it.
+- A request is done with when the engine has scraped what came of it; with work left undone it is
+  kept for the next run, which begins when no other worker is at it.
 - The worker shows that it is alive, also while it has no free place.
 - That the server stops answering, and that it answers again, is one line in the log.
 """
@@ -12,6 +13,8 @@ Rules:
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import CallLaterResult, call_later, create_looping_call
@@ -36,10 +39,16 @@ class Supply:
     Args:
         look_every: seconds until the next look at the latest, when nobody says that there is
             something.
+        is_kept: whether a request is to be fetched again by a next run; asked when it is done.
     """
 
     def __init__(
-        self, crawler: Crawler, shelf: Shelf, store: RedisStore, look_every: float
+        self,
+        crawler: Crawler,
+        shelf: Shelf,
+        store: RedisStore,
+        look_every: float,
+        is_kept: Callable[[Request], bool],
     ) -> None:
         self._crawler = crawler
         self._shelf = shelf
@@ -47,13 +56,19 @@ class Supply:
         self._look_every = look_every
         self.left = len(shelf)  # requests that no worker is done with
         self.is_failing = False
-        self._mine: dict[Request, str] = {}
+        self._is_kept = is_kept
+        self._mine: dict[Request, Taken] = {}
+        self._to_keep: list[str] = []
         self._timer: CallLaterResult | None = None
         self._entering = False
         self._heart = create_looping_call(self._beat)
 
     def start(self) -> None:
-        """Show that we are alive, and listen, from now on."""
+        """Show that we are alive, and listen, from now on; begin with what was kept."""
+        again = self._shelf.restore()
+        self.left += again
+        if again:
+            logger.info("%d requests that the last run did not finish: again", again)
         session = self._store.session
         self._heart.start(session.wire.terms.heartbeat, now=False)
         session.listen(self._shelf.outbox.channel, lambda: engine.wake(self._crawler))
@@ -79,11 +94,27 @@ class Supply:
 
     def given(self, request: Request, taken: Taken) -> None:
         """A request goes to the engine."""
-        self._mine[request] = taken.number
+        self._mine[request] = taken
+
+    def has(self, request: Request) -> bool:
+        """Return whether the engine was given a request, which was not found done with yet."""
+        return request in self._mine
+
+    def settle(self) -> None:
+        """Find the requests that are done with, and those that are to be kept."""
+        for request in list(self._mine):
+            if not engine.in_progress(self._crawler, request):
+                kept = self._is_kept(request)
+                number = self._mine.pop(request).number
+                self._to_keep += [number] * kept
+                self._shelf.done([number] * (not kept))
+        if self._to_keep:
+            with suppress(StoreUnavailable):  # then with the next question
+                self._shelf.keep(self._to_keep)
+                self._to_keep = []
 
     def _ask(self, limit: int) -> Answer | None:
-        done = [request for request in self._mine if not engine.in_progress(self._crawler, request)]
-        self._shelf.done(self._mine.pop(request) for request in done)
+        self.settle()
         try:
             answer = self._shelf.take(limit)
         except StoreUnavailable as error:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy_polite.runtime.leases import TurnEnded
     from scrapy_polite.runtime.pages import Pages
     from scrapy_polite.runtime.turns import Turns
+    from scrapy_polite.runtime.undone import Undone
 
 logger = logging.getLogger(__name__)
 REASON = "polite_parked"  # of the run's end
@@ -45,12 +46,14 @@ class Parking:
         crawler: Crawler,
         turns: Turns,
         pages: Pages,
+        undone: Undone,
         limit: float,
         clock: Callable[[], float],
     ) -> None:
         self._crawler = crawler
         self._turns = turns
         self._pages = pages
+        self._undone = undone
         self._limit = limit
         self._clock = clock
         turns.pump.denied = self._denied
@@ -86,6 +89,10 @@ class Parking:
         """Return how many requests of parked hosts are queued."""
         return sum(map(self.queued, self.parked))
 
+    def sent_away(self) -> int:
+        """Return how many requests of parked hosts were not queued and could not be sent."""
+        return sum(map(self._undone.at_host, self.parked))
+
     def only_parked_left(self) -> bool:
         """Return whether all that is queued is of parked hosts."""
         return self.nothing_else()
@@ -95,7 +102,8 @@ class Parking:
         lines = [f"{'host':<40} {'not before':<20} {'requests left':>13}"]
         for host, until_at in islice(self.parked.items(), _LISTED):
             until, name = _shown(until_at - self._clock()), one_line(host)
-            lines.append(f"{name:<40} {until:<20} {self.queued(host):>13}")
+            left = self.queued(host) + self._undone.at_host(host)
+            lines.append(f"{name:<40} {until:<20} {left:>13}")
         if len(self.parked) > _LISTED:
             lines.append(f"... and {len(self.parked) - _LISTED:,} more")
         return "\n".join(lines)

@@ -30,6 +30,7 @@ from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.robots import Robots
 from scrapy_polite.runtime.turns import Turns
+from scrapy_polite.runtime.undone import Undone
 from scrapy_polite.runtime.wire import Wire
 from scrapy_polite.signals import polite_host_parked
 from scrapy_polite.state.clock import steady
@@ -95,6 +96,8 @@ class Runtime:
             clock=clock,
         )
         self.robots.work_with(self.turns)
+        self.undone = Undone(crawler, self.lanes.group)
+        self.turns.turned_away.append(self.undone.sent_away)
         self.pages = Pages(crawler, self.lanes, self.turns, clock)
         self.robots.files.next_page = self.pages.next_of
         limit = self.config.rules.backoff.retry_after_max
@@ -105,7 +108,7 @@ class Runtime:
         self.wire.heard.append(self.outage.heard)
         self.event_log: Path | None = None  # once it is open
         self._renewing: AsyncioLoopingCall | LoopingCall | None = None
-        self.parking = Parking(crawler, self.turns, self.pages, limit, clock)
+        self.parking = Parking(crawler, self.turns, self.pages, self.undone, limit, clock)
         crawler.signals.connect(self.robots.host_parked, polite_host_parked)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -139,6 +142,7 @@ class Runtime:
 
     async def _spider_opened(self) -> None:
         engine.on_closing(self.crawler, self._stop)
+        self.undone.watch()
         try:
             await engine.wait_for(self.store.open())
         except ValueError as error:  # a file of a newer version: nothing can be fetched with it

@@ -87,6 +87,14 @@ class Journal:
         if entry is not None:
             entry.unlink(missing_ok=True)
 
+    def has(self, request: Request) -> bool:
+        """Return whether a request is in progress, and has an entry."""
+        return request in self._entries
+
+    def keep(self, request: Request) -> None:
+        """A request is not done with, and nothing more comes of it in this run."""
+        self._entries.pop(request, None)
+
     def __iter__(self) -> Iterator[Request]:
         return iter(list(self._entries))
 

@@ -90,6 +90,16 @@ class Crew:
         self.web = web
         self.workers = workers
 
+    def run(self, settings: Mapping[str, Any]) -> str:
+        """Have one more worker at it until it ends; return its log."""
+        where = {"REDIS_URL": self.server.url, "POLITE_STATE": self.server.url}
+        with tempfile.TemporaryDirectory() as folder:
+            worker = Worker(Path(folder, "log"), {**settings, **where}, TERMS)
+            try:
+                return worker.wait()
+            finally:
+                worker.close()
+
     def wait_for_pages(self) -> None:
         """Wait until a page of each host was fetched, and so every robots.txt is known."""
         until = time.monotonic() + PATIENCE

@@ -147,6 +147,31 @@ def test_only_parked_hosts_are_left(server: RedisServer) -> None:
         assert sum("127.8.9.1 is parked" in log for log in logs) == 1
 
 
+@pytest.mark.slow
+def test_pages_that_need_a_parked_host_are_kept(server: RedisServer) -> None:
+    """The crew ends without them, says so, and the next one begins with them."""
+    refusing = {"/robots.txt": 404, "*": {"status": 429, "headers": {"Retry-After": "200000"}}}
+    needing = {"/robots.txt": 404, "/": {"body": '<a href="/1">'}, "*": {"body": "text"}}
+    settings = {
+        **POLITELY,
+        "SPIDER_MIDDLEWARES": {"distributed.needing.Needing": 500},
+        "NEEDING": "127.8.9.2",
+        "NEEDS": "http://127.8.9.1:80/",
+    }
+    more = {"127.8.9.1": refusing, "127.8.9.2": needing}
+    with crew(server, workers=0, hosts=0, pages=0, more=more) as it:
+        of_host = {site.host: site for site in it.web.sites}
+        settings["NEEDS"] = of_host["127.8.9.1"].url("/needed")
+        server.client.delete("crew:start_urls")
+        seed(server, of_host["127.8.9.2"].url("/"))
+        logs = [it.run(settings) for _ in range(2)]
+        arrivals = it.web.stop()
+    assert "Pages kept for the next run: 1" in logs[0]
+    assert "1 requests that the last run did not finish: again" in logs[1]
+    assert server.client.get("crew:requests:left") == b"0"
+    assert [seen.path for seen in arrivals if seen.host == "127.8.9.2"].count("/") == 2
+
+
 def test_unreachable_origin_leaves_the_others_of_its_host(server: RedisServer) -> None:
     """A page that waits for the robots.txt of another port keeps no page of its host back."""
     with crew(server, workers=1, hosts=1, pages=5, seeded=0) as it:

@@ -269,3 +269,22 @@ def test_workers_are_told_of_new_hosts(crew: list[Worker]) -> None:
     heard = [listener.get_message(timeout=0.1) for _ in range(8)]
     assert len(list(filter(None, heard))) == 2
     listener.close()
+
+
+def test_what_is_kept_is_for_the_next_run(crew: list[Worker]) -> None:
+    """A kept request is nobody's and nobody waits for it; it is queued again when no other worker
+    is at it."""
+    one, two = crew
+    one.push("a.test", "a1")
+    assert two.take(0) == []
+    [taken] = one.take()
+    assert taken.lease is not None
+    one.shelf.keep([taken.number])
+    one.store.release(taken.lease, 0.0, HostState())
+    assert len(one.shelf) == 0
+    assert one.shelf.restore() == 0
+    two.shelf.leave()
+    assert one.shelf.restore() == 1
+    assert len(one.shelf) == 1
+    assert one.requests() == ["a1"]
+    assert one.shelf.restore() == 0

@@ -162,7 +162,8 @@ def reason_to_close(crawler: Crawler, spider: Spider, reason: str) -> str | None
     """Ask the spider_idle handlers, as the engine does, whether the spider may be closed.
 
     Returns:
-        None when it is to stay open, else *reason*, or that of a handler that raised CloseSpider.
+        None when it is to stay open, else *reason*, or that of the last handler that raised
+        CloseSpider.
     """
     results = crawler.signals.send_catch_log(
         signals.spider_idle, spider=spider, dont_log=(DontCloseSpider, CloseSpider)
@@ -171,7 +172,7 @@ def reason_to_close(crawler: Crawler, spider: Spider, reason: str) -> str | None
     if any(isinstance(error, DontCloseSpider) for error in raised):
         return None
     own = [error.reason for error in raised if isinstance(error, CloseSpider)]
-    return own[0] if own else reason
+    return own[-1] if own else reason
 
 
 def keep_slot(slot: Slot, delay: float) -> None:
