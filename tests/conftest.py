@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 
@@ -28,6 +29,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("reactorless"):
         go_reactorless()
+    # That a busy machine makes examples slowly is no finding.
+    slow = hypothesis.HealthCheck.too_slow
+    hypothesis.settings.register_profile("patient", suppress_health_check=[slow])
+    hypothesis.settings.load_profile("patient")
 
 
 @pytest.hookimpl(tryfirst=True)

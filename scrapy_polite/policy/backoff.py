@@ -20,12 +20,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from scrapy_polite.policy.retry_after import RETRY_AFTER_CAP
+
 QUIET = 1800.0  # seconds after which episodes and trouble are forgotten
 MEMORY = 86400.0  # seconds for which a delay that was refused is remembered
 TROUBLE_MAX = 600.0  # seconds; the top of the softer ladder
 TROUBLE_START = 0.1  # seconds; the lowest delay that trouble doubles, so that zero can grow
 RECOVERY_STEP = 0.5  # a step down multiplies by this what lies above the goal
 RECOVERY_RUN = 5  # good fetches before a step down when the delay that failed is near
+LONGEST_BLOCK = 2.0 * RETRY_AFTER_CAP  # seconds; what is longer was kept by mistake
 MARGIN = 1.25  # recovery stays above the delay that failed by this factor
 
 
@@ -161,6 +164,15 @@ def succeeded(state: Backoff, *, now: float) -> Backoff:
         return state
     calm, bottom = state.calm + 1, state.failed_delay * MARGIN
     return replace(state, calm=calm, trouble=_recovered(state.trouble, bottom, calm))
+
+
+def bounded(state: Backoff, now: float) -> Backoff:
+    """Return the state without a block that ends later than any host can ask for.
+
+    >>> bounded(Backoff(refusals=1, until_at=1e10), 0.0).until_at
+    0.0
+    """
+    return state if state.until_at - now <= LONGEST_BLOCK else replace(state, until_at=now)
 
 
 def forgotten(state: Backoff, now: float) -> Backoff:

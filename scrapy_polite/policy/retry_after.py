@@ -3,13 +3,14 @@
 Rules:
 
 - Usable: delay-seconds, with or without a fraction; an HTTP-date in any of its three forms; an
-  absolute time in epoch seconds. Anything else, zero, a negative number and a time that is past
-  mean that the header says nothing, and the back-off ladder applies.
+  absolute time in epoch seconds or milliseconds. Anything else, zero, a negative number, a time
+  that is past, and whatever is more than a year from now mean that the header says nothing, and the
+  back-off ladder applies: who takes the wrong unit must not be left alone for decades.
 - An absolute time is measured against the response's own Date, so a wrong clock there does no harm;
   against our clock when Date is absent, unreadable or more than a day off.
 - Of several values, in several headers or in one list, the largest usable one counts.
 - Of hundreds of values, or of one as long as a page, the beginning is read.
-- Digits are ASCII digits. A number is cut to ten years: always finite, still longer than any run.
+- Digits are ASCII digits.
 
 Source: RFC 9110 section 10.2.3 (Retry-After), section 5.6.7 (dates), section 5.3 (lists).
 """
@@ -20,11 +21,12 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 
-RETRY_AFTER_CAP = 10 * 365.25 * 86_400.0
-"""The longest wait that is ever returned: ten years, in seconds."""
+RETRY_AFTER_CAP = 365.25 * 86_400.0
+"""The longest wait that is ever returned: a year, in seconds."""
 
 _DATE_TRUST = 86_400.0  # how far a Date may be from our clock, in seconds
 _FIRST_EPOCH = 1e9  # smaller numbers are delays: as a delay this one would be 31 years
+_EPOCH_PAST = 86_400.0  # seconds; an instant that is past for longer was none
 _FIFTY_YEARS = 50 * 365.25 * 86_400.0
 _BLANKS = " \t\r\n"
 _READ = 20_000  # characters of a value
@@ -74,8 +76,11 @@ def retry_after(
     reference = _server_clock(date, now)
     few = values[:_VALUES_READ]
     waits = (_seconds(item, reference) for value in few for item in _items(_text(value)))
-    usable = [wait for wait in waits if wait is not None and wait > 0]
-    return min(max(usable), RETRY_AFTER_CAP) if usable else None
+    return max((wait for wait in waits if wait is not None and _is_usable(wait)), default=None)
+
+
+def _is_usable(wait: float) -> bool:
+    return 0 < wait <= RETRY_AFTER_CAP
 
 
 def _text(value: str | bytes) -> str:
@@ -100,9 +105,12 @@ def _seconds(item: str, reference: float) -> float | None:
     if not _NUMBER.fullmatch(item):
         instant = _instant(item, reference)
         return None if instant is None else instant - reference
-    number = float(item)  # of 10,000 digits: infinite, and cut by the caller
-    is_epoch = number >= _FIRST_EPOCH and abs(number - reference) <= RETRY_AFTER_CAP
-    return number - reference if is_epoch else number
+    number = float(item)  # of 10,000 digits: infinite, and unusable
+    if number >= _FIRST_EPOCH:
+        for wait in (number - reference, number / 1000.0 - reference):
+            if -_EPOCH_PAST <= wait <= RETRY_AFTER_CAP:
+                return wait
+    return number
 
 
 def _instant(text: str, now: float) -> float | None:

@@ -3,7 +3,8 @@
 A conclusive answer (2xx, 3xx that leads nowhere, 4xx) is fresh for 24 hours at most; its max-age is
 heard between one hour and 24 hours.  While a file is unreachable its last good copy serves until it
 is 30 days old, without one everything is disallowed; errors are asked again after 60 s, doubling to
-one hour, or when Retry-After says.  A file unreachable for more than 30 days is unavailable.
+one hour, or when Retry-After says, within 30 days.  A file unreachable for more than 30 days is
+unavailable.
 
 Source: RFC 9309 sections 2.3.1.4 and 2.4.
 """
@@ -146,6 +147,27 @@ def unreachable(
         unreachable_since_at=now if since is None else since,
         failures=record.failures + 1,
         status=status,
+    )
+
+
+def bounded(record: RobotsRecord, now: float, ages: Ages) -> RobotsRecord:
+    """Return the record with its instants where they can be.
+
+    Nobody's word keeps us from asking for longer than what stands meanwhile may stand: 30 days for
+    a file that cannot be reached, a day for one that was read.  Nothing is answered in the future.
+
+    >>> bounded(RobotsRecord("http://h", fresh_until_at=1e10), 0.0, Ages()).fresh_until_at
+    86400.0
+    """
+    answered_at, since = record.answered_at, record.unreachable_since_at
+    longest = ages.max_age if since is None else ages.stale_age
+    if record.fresh_until_at <= now + longest and max(answered_at or now, since or now) <= now:
+        return record
+    return replace(
+        record,
+        fresh_until_at=min(record.fresh_until_at, now + longest),
+        answered_at=None if answered_at is None else min(answered_at, now),
+        unreachable_since_at=None if since is None else min(since, now),
     )
 
 

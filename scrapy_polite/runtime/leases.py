@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from scrapy_polite.policy.backoff import bounded
 from scrapy_polite.policy.host import Fetch, HostRules, HostState, Outcome, Turn, after_fetch
 
 if TYPE_CHECKING:
@@ -135,6 +136,9 @@ class Leases:
     def attach(self, request: Request, lease: Lease, now: float, asked_at: float) -> None:
         """Give a request its turn."""
         restored = self._restored.pop(lease.host, None)
+        backoff = bounded(lease.state.backoff, lease.granted_at)
+        if backoff is not lease.state.backoff:
+            lease = replace(lease, state=replace(lease.state, backoff=backoff))
         if restored is not None and not _was_refused(lease.state, restored):
             lease = replace(lease, state=restored)
         self._held[request] = Held(lease, now, asked_at)

@@ -127,6 +127,8 @@ class RobotsFiles:
     ) -> None:
         config = self._config
         known = await engine.wait_for(self._store.get_robots(origin))
+        if known is not None:
+            known = cache.bounded(known, self._clock(), config.ages)
         if known is not None and not cache.is_due(known, self._clock()):
             turn.give_back()  # another run or process asked already
             await self._use(origin, entry, known, None)
@@ -144,7 +146,7 @@ class RobotsFiles:
         record = record_of(
             answer, origin, known, now=self._clock(), wall=self._wall(), ages=config.ages
         )
-        await self._use(origin, entry, record, answer)
+        await self._use(origin, entry, cache.bounded(record, self._clock(), config.ages), answer)
 
     async def _use(
         self, origin: str, entry: Entry, record: RobotsRecord, answer: Answer | None

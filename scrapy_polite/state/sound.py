@@ -2,6 +2,7 @@
 
 Rules: a number that no store could keep (NaN, infinite, out of bounds) never reaches one.  What was
 learnt with it is set aside with an ERROR, and the host is left alone as long as any fetch can cost.
+A host that was kept as due later than any wait of ours ends is left alone for that long as well.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import logging
 import math
 
+from scrapy_polite.policy.backoff import LONGEST_BLOCK
 from scrapy_polite.policy.host import HostState
-from scrapy_polite.policy.retry_after import RETRY_AFTER_CAP
 from scrapy_polite.state.charge import Charge
 from scrapy_polite.state.packing import check
 from scrapy_polite.state.protocol import Lease
 
 logger = logging.getLogger(__name__)
-LONGEST = 2.0 * RETRY_AFTER_CAP  # seconds; jitter and settings included, no wait of ours is longer
+LONGEST = LONGEST_BLOCK  # seconds; jitter and settings included, no wait of ours is longer
 
 
 def sound(lease: Lease, delay: float, state: HostState, charge: Charge) -> tuple[float, HostState]:
@@ -44,6 +45,15 @@ def sound(lease: Lease, delay: float, state: HostState, charge: Charge) -> tuple
         set_aside(lease, error, charge)
         return max(delay, charge.most), lease.state
     return delay, state
+
+
+def due(due_at: float, now: float, charge: Charge) -> float:
+    """Return when a host is due that a store has kept as due at an instant.
+
+    >>> due(1060.0, 1000.0, Charge()), due(1e10, 1000.0, Charge())
+    (1060.0, 1600.0)
+    """
+    return due_at if due_at - now <= LONGEST else now + charge.most
 
 
 def set_aside(lease: Lease, error: Exception, charge: Charge) -> None:

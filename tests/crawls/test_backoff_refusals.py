@@ -53,6 +53,7 @@ FORMS: dict[str, tuple[Page, float]] = {
     "date by a clock an hour late": (dated(IMF, 1, clock=-3600), 1.0),
     "date without Date": (dated(IMF, 2, clock=None), 1.0),  # dates have whole seconds
     "epoch": (lambda asked: refusal(f"{time.time() + 2:.0f}"), 1.0),
+    "epoch in milliseconds": (lambda asked: refusal(f"{1000 * time.time() + 1500:.0f}"), 1.0),
     "list": (refusal("1, 2"), 2.0),
     "two headers": (refusal("2", "1"), 2.0),
     "two headers, one of them junk": (refusal("soon", "1"), 1.0),
@@ -65,6 +66,7 @@ FORMS: dict[str, tuple[Page, float]] = {
     "infinite": (refusal("inf"), LADDER),
     "exponent": (refusal("1e3"), LADDER),
     "past date": (dated(IMF, -3600), LADDER),
+    "decades": (refusal("2000000000000"), LADDER),
 }
 
 

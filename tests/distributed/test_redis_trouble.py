@@ -373,6 +373,18 @@ def test_unreadable_state_is_no_lease(caplog: pytest.LogCaptureFixture) -> None:
         assert acquired.waits == {"a.test": (60.0, "unreadable")}
 
 
+def test_a_host_that_was_kept_for_decades_comes_back() -> None:
+    """A host that is due in ten years by what an earlier version kept is due in ten minutes."""
+    server = shared_server()
+    prefix = server.fresh_prefix()
+    with store_on(server, prefix) as store:
+        store.release(store.lease("a.test"), 0.0, HostState())
+        later = float(server.client.time()[0]) + 10 * 365.25 * 86_400.0
+        server.client.hset(f"{prefix}host:a.test", "due", later)
+        waits = [store.acquire("a.test").waits["a.test"][0] for _ in range(2)]
+        assert waits[1] <= waits[0] <= 600.0
+
+
 def test_evicting_server_is_named_at_start(
     forgetful: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -315,3 +315,17 @@ def test_fuzz_walk(steps: list[tuple[str, float, float | None]]) -> None:
             origin.fail(retry_after=asked)
         if origin.standing is Standing.ALLOWED:
             assert step == "missing" or origin.now - reached_at > AGES.stale_age
+
+
+def test_no_word_keeps_a_file_from_being_asked_for_beyond_what_stands() -> None:
+    """A Retry-After of a year counts for 30 days, after which the file would be unavailable; what
+    was read is due in a day, whatever was kept; an answer from the future is of now."""
+    failed = cache.unreachable(None, "http://h", now=0.0, status=500, retry_after=365 * DAY)
+    assert cache.bounded(failed, 0.0, AGES).fresh_until_at == AGES.stale_age
+    sound = cache.unreachable(None, "http://h", now=0.0, status=500, retry_after=DAY)
+    assert cache.bounded(sound, 0.0, AGES) is sound
+    later = cache.answered(
+        "http://h", Access.SUCCESSFUL, now=9 * DAY, fresh_for=DAY, status=200, body=b"x"
+    )
+    found = cache.bounded(later, 0.0, AGES)
+    assert (found.fresh_until_at, found.answered_at, found.body) == (AGES.max_age, 0.0, b"x")

@@ -51,6 +51,12 @@ def test_an_outage_takes_no_refusal_back_that_was_learnt_since() -> None:
     assert state_of_next_turn(leases, learnt) == learnt
 
 
+def test_a_block_of_decades_is_none() -> None:
+    """A block that an earlier version kept until 2036 does not begin anew with the next answer."""
+    kept = HostState(backoff=Backoff(refusals=8, until_at=10 * 365.25 * 86_400.0, parked=True))
+    assert state_of_next_turn(make_leases(), kept).backoff.until_at == 0.0
+
+
 def test_what_an_outage_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hosts that never have a turn again are forgotten, the oldest first."""
     monkeypatch.setattr(module, "_RESTORED_KEPT", 2)

@@ -212,3 +212,24 @@ def test_robots_table_has_every_field(store: Driven, path: Path) -> None:
     store.open()
     columns = [row[1] for row in rows(path, "PRAGMA table_info(robots)")]
     assert columns == [*(field.name for field in fields(RobotsRecord)), "asked_at"]
+
+
+def test_a_host_that_was_kept_for_decades_comes_back(
+    store: Driven, clock: Clock, path: Path
+) -> None:
+    """An instant that no wait of ours ends at, left by an earlier version, is no reason to leave
+    a host alone: it is due after the longest charge, in the file too."""
+    store.release(store.lease("a.test"), 0.0, HostState())
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE hosts SET due_at = due_at + ?", (10 * 365.25 * DAY,))
+    [wait] = [store.wait("a.test")[0] for _ in range(3)][2:]
+    assert wait == 600.0
+    clock.now += 600.0
+    store.release(store.lease("a.test"), 5.0, HostState())
+    assert store.wait("a.test")[0] == 5.0
+
+
+def test_a_year_is_kept(store: Driven) -> None:
+    """The longest wait that a host can ask for stands."""
+    store.release(store.lease("a.test"), 365.25 * DAY, HostState())
+    assert store.wait("a.test")[0] == 365.25 * DAY

@@ -21,7 +21,7 @@ from scrapy_polite.commands.robots.patience import Patience
 from scrapy_polite.commands.robots.trouble import what_went_wrong
 from scrapy_polite.policy.page import NOINDEX
 from scrapy_polite.robots.lines import printable
-from scrapy_polite.runtime.wishes import Told, of_page, with_headers
+from scrapy_polite.runtime.wishes import of_page, with_headers
 
 PAGE_MAX_BYTES = 1_000_000
 _LOOK_META = "polite_look"
@@ -52,8 +52,8 @@ class Look:
     status: int | None = None
     found: tuple[Noindex, ...] = ()
     why_not: str | None = None
-    page: Mapping[str, Told] = field(default_factory=dict)
-    usage: Mapping[str, Told] = field(default_factory=dict)
+    page: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    usage: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Looker:

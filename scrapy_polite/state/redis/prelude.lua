@@ -14,6 +14,7 @@ if epoch[1] ~= ARGV[1] or epoch[2] ~= run_id then
 end
 
 local LONGEST = 4102444800  -- seconds; the most that a key is kept, whatever was asked for
+local LATEST = 63115200  -- seconds; a host that is due later was kept so by mistake (two years)
 local EPOCH_KEPT = 5184000  -- seconds
 local holder, ttl, heartbeat = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local turn_kept = tonumber(ARGV[6])
@@ -66,6 +67,10 @@ end
 local function look(key)
     local host = redis.call('HMGET', key, 'due', 'state', 'holder', 'granted', 'beat')
     local due, held_by = tonumber(host[1] or 0), host[3]
+    if due - now > LATEST then
+        due = now + ARGV[9]
+        redis.call('HSET', key, 'due', text(due))
+    end
     if held_by and tonumber(host[5]) <= gone_before() then
         due, held_by = charged(due, host[4], host[5]), false
         redis.call('HSET', key, 'due', text(due))

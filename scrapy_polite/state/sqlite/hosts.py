@@ -9,7 +9,8 @@ Rules:
 - A turn is never moved forward: what others asked for during a lease stands when it ends.
 - A file that was begun anew while crawls are under way grants nothing until they had time to enter
   the turns that they have.
-- What a host was due, it stays due; a row goes when it has nothing left to tell.
+- What a host was due, it stays due, unless that is later than any wait of ours ends.
+- A row goes when it has nothing left to tell.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scrapy_polite.policy.backoff import MEMORY, Backoff
 from scrapy_polite.state.memory import LEASED, NOT_DUE
 from scrapy_polite.state.packing import pack, unpack
 from scrapy_polite.state.protocol import Acquired, Lease
+from scrapy_polite.state.sound import due
 from scrapy_polite.state.sqlite.alive import is_alive
 from scrapy_polite.state.sqlite.file import StateFile
 from scrapy_polite.state.sqlite.leases import End, Holder, LeaseRules
@@ -47,6 +49,8 @@ _PUSH = """
     INSERT INTO hosts VALUES (?, ?, ?, '') ON CONFLICT (host) DO UPDATE SET
         due_at = max(due_at, excluded.due_at),
         forget_at = max(forget_at, excluded.forget_at)"""
+
+_PULL = "UPDATE hosts SET due_at = ?, forget_at = ? WHERE host = ?"
 
 
 class _Moment(NamedTuple):
@@ -167,6 +171,10 @@ class Hosts:
         self, db: sqlite3.Connection, host: str, now: float, is_gone: Callable[[str], bool]
     ) -> _Row:
         row = _Row(*db.execute(_LOOK, (host,)).fetchone())
+        due_at = due(row.due_at, now, self._rules.charge)
+        if due_at != row.due_at:
+            db.execute(_PULL, (due_at, due_at + MEMORY, host))
+            row = row._replace(due_at=due_at)
         if row.process is None:
             return row
         if now - row.renewed_at <= self._rules.max_age and not is_gone(row.process):
