@@ -68,6 +68,12 @@ class Addon:
             read.identity.user_agent,
             read.identity.product_token,
         )
+        if read.signer is not None:
+            logger.info(
+                "Signing requests with the key %s of %s",
+                read.signer.key.thumbprint,
+                read.signer.agent,
+            )
         for line in [*_misspelt(settings), *_defeated(settings, read)]:
             logger.warning(line)
 

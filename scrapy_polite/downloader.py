@@ -52,9 +52,10 @@ class PoliteDownloader(Downloader):
         return 0 < self.total_concurrency <= len(self.active) - len(self.idle)
 
     async def _depart(self, runtime: Runtime, request: Request) -> Response:
-        """Hand a request to the network, with a turn that is good when it leaves its slot."""
+        """Hand a request to the network: signed, with a turn that is good as it leaves its slot."""
         await runtime.turns.depart(request)
-        return await self._watch.over(self._download_request(request), request)
+        with runtime.signing.signed(request):
+            return await self._watch.over(self._download_request(request), request)
 
     def _left(self, result: Any, request: Request, runtime: Runtime) -> Any:
         self.idle.discard(request)

@@ -30,7 +30,7 @@ LAYERS = (
     {"core", "engine", "spool"},
     {"frontier"},
     {"config", "state", "report", "robots"},
-    {"exceptions", "locks", "signals", "stats"},
+    {"exceptions", "identity", "locks", "signals", "stats"},
     {"policy"},
 )
 PURE = {"core", "frontier", "policy", "simulator"}  # standard library only

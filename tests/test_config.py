@@ -46,6 +46,10 @@ KIND = {
     ),
     "forbidden": Kind(["", "Allow", True, 1, []], "write 'allow' or 'disallow'."),
     "group": Kind(["", "hosts", True, 1, []], "write 'host', 'domain' or 'ip'."),
+    "origin": Kind(
+        [*NO_TEXT, "acme", "http://acme.test", "https://acme.test/bot", "https://example.com"],
+        "write ",
+    ),
     "product": Kind([*NO_TEXT, "My Bot", "Bot2"], "POLITE_PRODUCT|write Name or Name/version"),
     "contact": Kind([*NO_TEXT, "nobody", "me@example.com"], "write the "),
     "purpose": Kind(
@@ -86,6 +90,8 @@ KINDS = {
     "POLITE_REDIS_PREFIX": "text",
     "POLITE_REPORT": "text",
     "POLITE_TIMELINE": "text",
+    "POLITE_SIGNATURE_KEY": "text",
+    "POLITE_SIGNATURE_AGENT": "origin",
     "POLITE_PURPOSE": "purpose",
     "POLITE_PAGE_DIRECTIVES": "directives",
 }

@@ -21,7 +21,16 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = {"py.typed"}
 DATA_ENDINGS = {".lua", ".html", ".css", ".js"}
 NEEDED = {"scrapy", "protego", "twisted"}
-OPTIONAL = ("aiosqlite", "matplotlib", "redis", "rich", "scrapy_redis", "tldextract", "tqdm")
+OPTIONAL = (
+    "aiosqlite",
+    "http_sf",
+    "matplotlib",
+    "redis",
+    "rich",
+    "scrapy_redis",
+    "tldextract",
+    "tqdm",
+)
 
 IMPORT_ALL = f"""
 import importlib, pkgutil, sys, warnings
@@ -110,6 +119,7 @@ def test_requirements(built: Built) -> None:
         "redis",
         "report",
         "scrapy-redis",
+        "signatures",
         "test",
     }
 

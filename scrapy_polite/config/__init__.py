@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import default_settings as scrapy_defaults
 
-from scrapy_polite.config import values, wishes
+from scrapy_polite.config import signing, values, wishes
+from scrapy_polite.identity.signature import Signer
 from scrapy_polite.policy.backoff import BackoffRules
 from scrapy_polite.policy.delay import DelayRules
 from scrapy_polite.policy.host import HostRules
@@ -50,6 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "POLITE_REDIS_PREFIX": "polite:",
     "POLITE_REPORT": None,
     "POLITE_TIMELINE": None,
+    **signing.DEFAULTS,
     **wishes.DEFAULTS,
 }
 """Every setting that this version reads, with its default."""
@@ -80,6 +82,7 @@ class Config:
     timeline: str | None
     slot_floors: dict[str, float]
     download_timeout: float
+    signer: Signer | None
     wishes: wishes.Wishes
 
 
@@ -108,6 +111,7 @@ def read(settings: BaseSettings) -> Config:
         timeline=_text(settings, "POLITE_TIMELINE", "polite.events.jsonl"),
         slot_floors=values.slot_delays(settings),
         download_timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
+        signer=signing.read(settings),
         wishes=wishes.read(settings),
     )
 

@@ -62,6 +62,11 @@ def tells_octets(crawler: Crawler, scheme: str) -> bool:
     return _written_in(handler) in _TELLING
 
 
+def is_http2(handler: object) -> bool:
+    """Return whether a handler takes the authority from the URL, whatever the Host header says."""
+    return _written_in(handler) == _HTTP2
+
+
 class Watch:
     """Ends downloads that take longer than `download_timeout`, head and body together.
 

@@ -29,6 +29,7 @@ from scrapy_polite.runtime.outage import Outage
 from scrapy_polite.runtime.pages import Pages
 from scrapy_polite.runtime.parking import Parking
 from scrapy_polite.runtime.robots import Robots
+from scrapy_polite.runtime.signing import Signing
 from scrapy_polite.runtime.turns import Turns
 from scrapy_polite.runtime.undone import Undone
 from scrapy_polite.runtime.wire import Wire
@@ -106,6 +107,8 @@ class Runtime:
         self.turns.subscribers.append(self.outage.turn_ended)
         self.wire.leaving.append(self.outage.sent)
         self.wire.heard.append(self.outage.heard)
+        self.signing = Signing(crawler, self.config.signer, wall)
+        self.wire.leaving.append(self.signing.leaves)
         self.event_log: Path | None = None  # once it is open
         self._renewing: AsyncioLoopingCall | LoopingCall | None = None
         self.parking = Parking(crawler, self.turns, self.pages, self.undone, limit, clock)

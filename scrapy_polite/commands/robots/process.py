@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import Settings
 from twisted.internet.defer import Deferred
@@ -25,7 +28,7 @@ def visit(settings: Settings, errand: Errand) -> Visit:
     """
     visits: list[Visit] = []
     try:
-        error = _run(settings, errand, visits)
+        error = run(settings, Visitor, errand=errand, done=visits.append)
     except Exception as broken:  # an add-on of the project's, for instance
         error = broken
     if visits:
@@ -37,17 +40,21 @@ def visit(settings: Settings, errand: Errand) -> Visit:
     raise CannotTell(f"The visit to {origin} could not start: {why} {hint}.")
 
 
-def _run(settings: Settings, errand: Errand, visits: list[Visit]) -> BaseException | None:
-    """Run the crawl and return the error that it could not start for."""
+def run(settings: Settings, spider: type[Spider], **arguments: Any) -> BaseException | None:
+    """Run a crawl to its end and return the error that it could not start for.
+
+    Args:
+        arguments: those of the spider.
+    """
     with_reactor = settings.getbool("TWISTED_REACTOR_ENABLED")
     if with_reactor and settings["TWISTED_REACTOR"] != _ASYNCIO:
         failures: list[Failure] = []
         process = CrawlerProcess(settings)
-        crawling: Deferred[None] = process.crawl(Visitor, errand=errand, done=visits.append)
+        crawling: Deferred[None] = process.crawl(spider, **arguments)
         crawling.addErrback(failures.append)
         process.start()
         return failures[0].value if failures else None
     asynchronous = AsyncCrawlerProcess(settings)
-    task = asynchronous.crawl(Visitor, errand=errand, done=visits.append)
+    task = asynchronous.crawl(spider, **arguments)
     asynchronous.start()
     return task.exception() if task.done() and not task.cancelled() else None

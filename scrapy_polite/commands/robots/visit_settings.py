@@ -101,7 +101,12 @@ def for_visit(settings: Settings) -> Settings:
 
 
 def for_file(settings: Settings) -> Settings:
-    """Return the settings for reading a file: without a visit no contact is needed."""
+    """Return the settings for reading a file: without a visit no contact or key is needed."""
+    return _with(nameless_at_worst(settings), {"POLITE_SIGNATURE_KEY": None})
+
+
+def nameless_at_worst(settings: Settings) -> Settings:
+    """Return the settings with a name that will do where nobody has said who asks."""
     nameless = {} if says_who(settings) else _NAMELESS
     return _with(settings, {**nameless, "POLITE_ALLOW_ANONYMOUS": True})
 
