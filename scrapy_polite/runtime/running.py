@@ -42,7 +42,10 @@ def _rest(coroutine: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any
         try:
             try:
                 got = yield awaited
-            except BaseException as error:  # a cancelled wait, or nobody waits any more
+            except GeneratorExit:  # nobody waits any more; the coroutine may be closed already
+                coroutine.close()
+                raise
+            except BaseException as error:  # a cancelled wait
                 awaited = coroutine.throw(error)
             else:
                 awaited = coroutine.send(got)

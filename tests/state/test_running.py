@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
@@ -118,3 +119,17 @@ def test_an_error_of_who_is_told() -> None:
     with pytest.raises(Down):
         run(at_once(Deferred), then)
     assert told == ["done"]
+
+
+def test_a_forgotten_wait_cleans_up_in_any_order() -> None:
+    """Where all of it is collected at once, the coroutine may be closed before who drives it."""
+    waits: list[Deferred[None]] = [Deferred()]
+
+    async def work() -> None:
+        await waits[0]
+
+    coroutine = work()
+    run(coroutine, [].append)
+    coroutine.close()
+    waits.clear()  # the last that holds on to who drives it
+    gc.collect()
