@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.python import to_bytes
+from twisted.web.client import URI
 
 from scrapy_polite import engine
 from scrapy_polite.identity.signature import HEADERS, Signer, Target, authority_of
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _NONCE_BYTES = 18
-_PLAIN = re.compile(r"(?:/(?!\.)[A-Za-z0-9._~-]*)*")  # every client writes such a path as it is
+_PLAIN = re.compile(r"(?!//)(?:/(?!\.)[A-Za-z0-9._~-]*)*")
+"""Every client writes such a path as it is; of two slashes at its start a client may make more."""
 
 
 class Signing:
@@ -84,12 +87,12 @@ def target_of(crawler: Crawler, request: Request) -> Target:
     if handlers.is_http2(handler):
         written, path = url.netloc, urlparse_cached(request).path  # without what follows a `;`
     elif not _PLAIN.fullmatch(path):
-        path = _path_of(handler, request, path)
+        path = _path_of(handler, request)
     return Target(request.method, authority_of(url.scheme, written), path)
 
 
-def _path_of(handler: object, request: Request, path: str) -> str:
-    """Return a path as the client behind a handler writes it."""
+def _path_of(handler: object, request: Request) -> str:
+    """Return a request's path as the client behind a handler writes it."""
     module = sys.modules.get(type(handler).__module__)
     httpx = getattr(module, "httpx", None)
     if httpx is not None:
@@ -98,4 +101,6 @@ def _path_of(handler: object, request: Request, path: str) -> str:
     yarl = getattr(module, "yarl", None)
     if yarl is not None:
         return str(yarl.URL(request.url, encoded="verbatim_url" in request.meta).raw_path)
-    return path
+    uri = URI.fromBytes(to_bytes(request.url))  # type: ignore[no-untyped-call]
+    form: bytes = uri.originForm
+    return form.partition(b"?")[0].decode("ascii")

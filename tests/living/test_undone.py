@@ -132,6 +132,12 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def _errors(run: Any) -> list[str]:
+    """Return what a run logged as an error; Scrapy 2.16 does so for each file it gives up."""
+    lines = [line for line in run.log.splitlines() if "] ERROR: " in line]
+    return [line for line in lines if not line.startswith("[scrapy.pipelines.media]")]
+
+
 def _got(item: dict[str, Any]) -> int:
     return len(item.get("got") or item.get("files") or item.get("images") or ())
 
@@ -157,7 +163,7 @@ async def test_a_stop_keeps_the_page(
     first = await crawl_here(web, [home.url("/page")], settings, _parse(kind, wanted, stops=True))
     assert _read(tmp_path / "exported.jl") == _read(tmp_path / "stored.jl") == []
     assert first.stats["polite/undone/pages"] == 1
-    assert "ERROR" not in first.log and "polite/undone/lost" not in first.stats
+    assert not _errors(first) and "polite/undone/lost" not in first.stats
     await crawl_here(web, [home.url("/page")], settings, _parse(kind, wanted, stops=False))
     items = _read(tmp_path / "exported.jl")
     assert [_got(item) for item in items] == [count]
