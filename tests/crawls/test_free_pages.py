@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from crawls.running import run_spider
@@ -26,13 +26,21 @@ class Mixed(Spider):
     order: list[str]
 
     async def start(self) -> Any:
-        for number in range(MANY):
-            yield Request((self.folder / f"{number}.txt").as_uri())
-        for site in self.sites:
-            yield Request(site.url("/page"), priority=self.priority)
+        self.crawler.signals.connect(self._leaves, signals.request_reached_downloader)
+        requests = [
+            *(Request((self.folder / f"{number}.txt").as_uri()) for number in range(MANY)),
+            *(Request(site.url("/page"), priority=self.priority) for site in self.sites),
+        ]
+        for request in requests:  # all are queued before the first one goes
+            self.crawler.engine.crawl(request)
+        return
+        yield
+
+    def _leaves(self, request: Request) -> None:
+        self.order.append(request.url)
 
     def parse(self, response: Any) -> None:
-        self.order.append(response.url)
+        pass
 
 
 @pytest.mark.parametrize("priority", [0, 100])

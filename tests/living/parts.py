@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.extensions.memusage import MemoryUsage
 from scrapy.statscollectors import StatsCollector
+from scrapy.utils.asyncio import call_later
 
 if TYPE_CHECKING:
     from typing import Any
@@ -80,3 +82,11 @@ class ForgetfulStats(StatsCollector):
 
     def clear_stats(self, spider: Spider | None = None) -> None:
         pass
+
+
+class LaterMemoryUsage(MemoryUsage):
+    """Looks when the engine runs.  Scrapy's own, if it ends the crawl at its first look, goes on
+    looking for as long as the process lasts."""
+
+    def engine_started(self) -> None:
+        call_later(0, super().engine_started)

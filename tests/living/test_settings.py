@@ -101,7 +101,17 @@ async def test_too_large_and_too_slow(web: Web) -> None:
         ({"CLOSESPIDER_PAGECOUNT": 2}, "closespider_pagecount"),
         ({"CLOSESPIDER_TIMEOUT": 1}, "closespider_timeout"),
         ({"CLOSESPIDER_TIMEOUT_NO_ITEM": 1}, "closespider_timeout_no_item"),
-        ({"MEMUSAGE_LIMIT_MB": 1, "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5}, "memusage_exceeded"),
+        (
+            {
+                "MEMUSAGE_LIMIT_MB": 1,
+                "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5,
+                "EXTENSIONS": {
+                    "scrapy.extensions.memusage.MemoryUsage": None,
+                    "living.parts.LaterMemoryUsage": 0,
+                },
+            },
+            "memusage_exceeded",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
