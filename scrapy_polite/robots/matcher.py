@@ -8,6 +8,7 @@ Rules:
 - The match with the most octets wins, `*` and `$` included, counted in the one spelling of
   `escapes`; among equals allow wins, then the first line. No match: allowed.
 - A pattern that begins with neither `/` nor `*` matches nothing.
+- A pattern with a stray `%` matches when it does in one of the two spellings that leave it alone.
 
 Patterns are indexed by the octets before their first `*`: one binary search finds the longest of
 these prefixes that a URL has, and links lead on to the shorter ones. The pieces of a pattern with
@@ -24,10 +25,18 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from scrapy_polite.robots.escapes import canonical_path, canonical_query, is_plain
+from scrapy_polite.robots.escapes import (
+    Spelled,
+    as_sent,
+    canonical_path,
+    canonical_query,
+    has_stray,
+    is_plain,
+)
 from scrapy_polite.robots.groups import Rule
 
 READ_MAX = 10_000_000  # octets that a verdict may read; less than 0.1 s
@@ -55,11 +64,9 @@ class _Pattern(NamedTuple):
     anchored: bool
     two_ways: bool  # an escape in it may mean a path or a query
 
-    def matches(self, spellings: Sequence[str], start: int) -> bool:
-        """Return whether the pieces follow the first *start* octets of a spelling."""
-        if self.two_ways:
-            return any(self._follows(url, start) for url in spellings)
-        return self._follows(spellings[0], start)
+    def matches(self, url: str, other: str, start: int) -> bool:
+        """Return whether the pieces follow the first *start* octets of *url*, or of *other*."""
+        return self._follows(url, start) or (self.two_ways and self._follows(other, start))
 
     def _follows(self, url: str, start: int) -> bool:
         if not self.anchored:
@@ -71,34 +78,40 @@ class _Pattern(NamedTuple):
         return 0 <= end <= len(url) - len(last) and url.endswith(last)
 
 
-class RuleSet:
-    """The compiled rules of one group."""
+class _Pieces(NamedTuple):
+    """A pattern taken apart."""
+
+    texts: list[str]  # what stands between its `*`
+    two_ways: bool = False
+    octets: int | None = None  # as they count, when that is not how many there are
+
+
+class _Index:
+    """Rules by the octets before their first `*`.
+
+    Args:
+        pieces: takes a pattern, without a final `$`, apart.
+    """
 
     __slots__ = ("_keys", "_parents", "_plain", "_wild")
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+    def __init__(self, rules: Iterable[Rule], pieces: Callable[[str], _Pieces]) -> None:
         plain: dict[str, int] = {}
         wild: dict[str, list[_Pattern]] = {}
         for rule in rules:
-            if rule.value.startswith(("/", "*")):
-                _compile(rule, plain, wild)
+            _compile(rule, plain, wild, pieces)
         self._keys = sorted(plain.keys() | wild.keys() if wild else plain)
         self._parents = array("i", _parents(self._keys))
         self._plain = array("i", [plain.get(key, 0) for key in self._keys])
         self._wild = {key: tuple(sorted(wild[key], reverse=True)) for key in wild}
 
-    def find(self, spellings: Sequence[str]) -> Match | None:
-        """Return the match that decides, or None when no rule matches.
+    def best(self, url: str, other: str, tries: int) -> tuple[int, int]:
+        """Return the rank of the best match, 0 without one, and how many of *tries* are left.
 
-        Args:
-            spellings: path and query of the URL, as `escapes.spellings` returns them.
-
-        >>> rules = RuleSet([Rule(2, False, "/a"), Rule(3, True, "/*b$")])
-        >>> rules.find(["/a/b"]), rules.find(["/a/c"]), rules.find(["/c"])
-        (Match(line=3, allow=True, octets=4), Match(line=2, allow=False, octets=2), None)
+        Fewer than none are left when patterns remain that were not tried.
         """
-        best, tries = 0, READ_MAX // (len(spellings[0]) + _A_CALL)
-        for index in self._prefixes_of(spellings[0]):
+        best = 0
+        for index in self._prefixes_of(url):
             key, signed_line = self._keys[index], self._plain[index]
             if signed_line:
                 best = max(best, _rank(len(key), signed_line))
@@ -109,11 +122,11 @@ class RuleSet:
                     break
                 tries -= 1
                 if tries < 0:
-                    return TOO_MUCH
-                if pattern.matches(spellings, len(key)):
+                    return best, tries
+                if pattern.matches(url, other, len(key)):
                     best = pattern.rank
                     break
-        return _match(best) if best else None
+        return best, tries
 
     def _prefixes_of(self, url: str) -> Iterator[int]:
         """Yield where the keys are that *url* starts with, longest first."""
@@ -122,6 +135,42 @@ class RuleSet:
             if url.startswith(self._keys[index]):
                 yield index
             index = self._parents[index]
+
+
+class RuleSet:
+    """The compiled rules of one group."""
+
+    __slots__ = ("_stray", "_usual")
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        usual: list[Rule] = []
+        stray: list[Rule] = []
+        for rule in rules:
+            if rule.value.startswith(("/", "*")):
+                (stray if has_stray(rule.value) else usual).append(rule)
+        self._usual = _Index(usual, _pieces)
+        self._stray = stray and (_Index(stray, _bare_pieces), _Index(stray, _sent_pieces))
+
+    def find(self, url: Spelled) -> Match | None:
+        """Return the match that decides, or None when no rule matches.
+
+        Args:
+            url: path and query of the URL, as `escapes.spellings` returns them.
+
+        >>> from scrapy_polite.robots.escapes import spellings
+        >>> rules = RuleSet([Rule(2, False, "/a"), Rule(3, True, "/*b$")])
+        >>> rules.find(spellings("/a/b")), rules.find(spellings("/a/c")), rules.find(spellings("/"))
+        (Match(line=3, allow=True, octets=4), Match(line=2, allow=False, octets=2), None)
+        """
+        best, tries = self._usual.best(url.one, url.escaped, READ_MAX // (len(url.one) + _A_CALL))
+        if self._stray and tries >= 0:
+            bare, sent = self._stray
+            in_one, tries = bare.best(url.bare, url.bare, tries)
+            as_is, tries = sent.best(url.sent, url.sent, tries) if tries >= 0 else (0, -1)
+            best = max(best, in_one, as_is)
+        if tries < 0:
+            return TOO_MUCH
+        return _match(best) if best else None
 
 
 def _rank(octets: int, signed_line: int) -> int:
@@ -134,16 +183,23 @@ def _match(rank: int) -> Match:
     return Match(_LINES - above, bool(weight & 1), weight // 2)
 
 
-def _compile(rule: Rule, plain: dict[str, int], wild: dict[str, list[_Pattern]]) -> None:
+def _compile(
+    rule: Rule,
+    plain: dict[str, int],
+    wild: dict[str, list[_Pattern]],
+    apart: Callable[[str], _Pieces],
+) -> None:
     """Put *rule* into *plain*, or into *wild* under the octets before its first `*`."""
     signed_line, value = rule.line if rule.allow else -rule.line, rule.value
     anchored = value.endswith("$")
     if anchored:
         value = value[:-1]
-    pieces, two_ways = (value.split("*"), False) if is_plain(value) else _pieces(value)
+    pieces, two_ways, octets = _Pieces(value.split("*")) if is_plain(value) else apart(value)
     key = pieces[0]
-    if len(pieces) > 1 or anchored:
-        rank = _rank(sum(map(len, pieces)) + len(pieces) - 1 + anchored, signed_line)
+    if len(pieces) > 1 or anchored or octets is not None:
+        if octets is None:
+            octets = sum(map(len, pieces)) + len(pieces) - 1
+        rank = _rank(octets + anchored, signed_line)
         # Between two `*` that stand side by side there is nothing to look for.
         rest = (*filter(None, pieces[1:-1]), *pieces[1:][-1:])
         wild.setdefault(key, []).append(_Pattern(rank, rest, anchored, two_ways))
@@ -151,17 +207,26 @@ def _compile(rule: Rule, plain: dict[str, int], wild: dict[str, list[_Pattern]])
         plain[key] = signed_line
 
 
-def _pieces(value: str) -> tuple[list[str], bool]:
-    """Return what stands between the `*` of a pattern, and whether it can be read in two ways."""
+def _pieces(value: str, *, bare: bool = False) -> _Pieces:
+    """Take a pattern apart in the one spelling; *bare* leaves its stray `%`."""
     pieces: list[str] = []
     in_query = two_ways = False
     for text in value.split("*"):
         path, mark, query = ("", "", text) if in_query else text.partition("?")
-        path = canonical_path(path)
+        path = canonical_path(path, bare=bare)
         two_ways = two_ways or (bool(pieces) and ("%2F" in path or "%3F" in path))
-        pieces.append(path + mark + canonical_query(query))
+        pieces.append(path + mark + canonical_query(query, bare=bare))
         in_query = in_query or bool(mark)
-    return pieces, two_ways
+    return _Pieces(pieces, two_ways)
+
+
+_bare_pieces = partial(_pieces, bare=True)
+
+
+def _sent_pieces(value: str) -> _Pieces:
+    """Take a pattern apart with its escapes as they are; they count as in the other spelling."""
+    octets = len("*".join(_bare_pieces(value).texts))
+    return _Pieces([as_sent(text) for text in value.split("*")], octets=octets)
 
 
 def _parents(keys: Sequence[str]) -> Iterator[int]:

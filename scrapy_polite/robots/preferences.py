@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scrapy_polite.policy.usage import LABELS, Preference, combined, said
+from scrapy_polite.robots.escapes import Spelled
 from scrapy_polite.robots.groups import Rule
 from scrapy_polite.robots.lines import CONTENT_SIGNAL, CONTENT_USAGE, Record, printable
 from scrapy_polite.robots.matcher import RuleSet
@@ -73,9 +74,10 @@ def split_path(value: str) -> tuple[str, str]:
 class PreferenceSet:
     """The compiled preferences of one group.
 
+    >>> from scrapy_polite.robots.escapes import spellings
     >>> wishes = PreferenceSet([Record(2, "content-usage", "/ai/ train-ai=n")])
-    >>> print(wishes.find(["/ai/a"])["train-ai"], "-", wishes.find(["/"])["train-ai"])
-    disallow by line 2, "Content-Usage: /ai/ train-ai=n" - unknown
+    >>> print(wishes.find(spellings("/ai/a"))["train-ai"])
+    disallow by line 2, "Content-Usage: /ai/ train-ai=n"
     """
 
     __slots__ = ("_everywhere", "_statements")
@@ -99,30 +101,30 @@ class PreferenceSet:
         """Whether nothing is said of any page."""
         return not self._statements and not self._everywhere
 
-    def find(self, spellings: Sequence[str] | None) -> dict[str, Wish]:
+    def find(self, url: Spelled | None) -> dict[str, Wish]:
         """Return the wish of each label.
 
         Args:
-            spellings: path and query of the URL, as `escapes.spellings` returns them; None for a
+            url: path and query of the URL, as `escapes.spellings` returns them; None for a
                 page that may not be fetched, of which nothing is said.
         """
         wishes = dict.fromkeys(LABELS, UNKNOWN)
-        if spellings is None:
+        if url is None:
             return wishes
         counting = list(self._everywhere)
         for statements in self._statements.values():
-            counting += _longest(statements, spellings)
+            counting += _longest(statements, url)
         for label in LABELS if counting else ():
             wishes[label] = _wish(label, counting)
         return wishes
 
 
-def _longest(statements: Iterable[_Statement], spellings: Sequence[str]) -> list[_Statement]:
+def _longest(statements: Iterable[_Statement], url: Spelled) -> list[_Statement]:
     """Return the statements that match with the longest path."""
     longest = 0
     found: list[_Statement] = []
     for statement in statements:
-        match = statement.path.find(spellings) if statement.path else None
+        match = statement.path.find(url) if statement.path else None
         if statement.path and not match:
             continue
         octets = match.octets if match else 0

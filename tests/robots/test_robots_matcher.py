@@ -70,4 +70,4 @@ def test_2_2_2_spelling_is_final(path: str, query: str) -> None:
 
 def test_no_rules_decide_nothing() -> None:
     """An empty set of rules finds no match."""
-    assert RuleSet().find(("/",)) is None
+    assert RuleSet().find(spellings("/")) is None

@@ -2,7 +2,9 @@
 
 The one here knows section 2.2.1 (groups), 2.2.2 (octets, escapes, longest match) and 2.2.3 (`*`,
 `$`) and no more: it tries every rule, and every way in which a `*` could stand for octets.  Files
-hold only what these sections settle.  ROBOTS_EXAMPLES sets how many files are tried.
+hold only what these sections settle, and in a test of their own stray `%`, which they do not: such
+a rule is read octet by octet, with the URL as it is sent and with the URL as the standard spells
+it.  ROBOTS_EXAMPLES sets how many files are tried.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ EXAMPLES = int(os.environ.get("ROBOTS_EXAMPLES", "300"))
 UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 TOKEN = "OwlBot"
 PIECES = ["a", "b", "ab", "/", "/", "?", "=", ".", "é", "%c3%A9", "%61", "%7E", "%20", "%5e"]
+STRAY = ["%", "%", "%6", "%C", "%c", "%zz"]
+BEGINS_NO_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 NAMES = [TOKEN, "OWLBOT", "Owl", "OwlBot-News", "*"]
 
 
@@ -36,9 +40,14 @@ class Group:
 # what the standard says
 
 
+def escaped(text: str) -> str:
+    """Return the text as a client sends it: octets outside ASCII are escaped, no more."""
+    return "".join(chr(n) if n < 128 else f"%{n:02X}" for n in text.encode())
+
+
 def encoded(text: str) -> str:
     """Section 2.2.2: octets outside ASCII are escaped, those that need no escape are not."""
-    octets = "".join(chr(n) if n < 128 else f"%{n:02X}" for n in text.encode())
+    octets = escaped(text)
 
     def one(found: re.Match[str]) -> str:
         char = chr(int(found[1], 16))
@@ -69,13 +78,22 @@ def rules_for(groups: Sequence[Group], token: str) -> list[tuple[bool, str]]:
 
 def allowed(groups: Sequence[Group], path: str, token: str) -> bool:
     """Section 2.2.2: the most octets win, allow among equals; no match is allowed."""
-    path = encoded(path)
     found = [
         (len(encoded(pattern)), allow)
         for allow, pattern in rules_for(groups, token)
-        if pattern and matches(encoded(pattern), path)
+        if pattern and applies(pattern, path)
     ]
     return max(found)[1] if found else True
+
+
+def applies(pattern: str, path: str) -> bool:
+    """Whether the pattern matches; a stray `%` in it is the octet that the URL has there."""
+    if not BEGINS_NO_ESCAPE.search(pattern):
+        return matches(encoded(pattern), encoded(BEGINS_NO_ESCAPE.sub("%25", path)))
+    return matches(encoded(pattern), encoded(path)) or matches(
+        # The digits of escapes have no case, those of one that is only begun no more than others.
+        *(re.sub("%[0-9A-Fa-f]{1,2}", lambda f: f[0].upper(), escaped(t)) for t in (pattern, path))
+    )
 
 
 # files, and other ways to write them
@@ -118,24 +136,40 @@ WRITTEN: dict[str, Callable[[list[str]], bytes]] = {
     "2.3-UTF-16": lambda lines: "\n".join(lines).encode("utf-16"),
 }
 
-paths = st.lists(st.sampled_from(PIECES), max_size=7).map(lambda pieces: "/" + "".join(pieces))
-patterns = st.builds(
-    lambda start, pieces, end: start + "".join(pieces) + end,
-    st.sampled_from(["/", "/", "/", "*", ""]),
-    st.lists(st.sampled_from([*PIECES, "*", "*"]), max_size=6),
-    st.sampled_from(["", "", "$"]),
-).map(lambda pattern: pattern if pattern.startswith(("/", "*")) else "")
-groups_of_files = st.lists(
-    st.builds(
-        Group,
-        st.lists(st.sampled_from(NAMES), min_size=1, max_size=2).map(tuple),
-        st.lists(st.tuples(st.booleans(), patterns), min_size=1, max_size=5).map(tuple),
-    ),
-    max_size=4,
+
+def paths(pieces: list[str]) -> st.SearchStrategy[str]:
+    """Return paths made of these pieces."""
+    return st.lists(st.sampled_from(pieces), max_size=7).map(lambda some: "/" + "".join(some))
+
+
+def patterns(pieces: list[str]) -> st.SearchStrategy[str]:
+    """Return values of rules made of these pieces, `*` and `$`."""
+    return st.builds(
+        lambda start, some, end: start + "".join(some) + end,
+        st.sampled_from(["/", "/", "/", "*", ""]),
+        st.lists(st.sampled_from([*pieces, "*", "*"]), max_size=6),
+        st.sampled_from(["", "", "$"]),
+    ).map(lambda pattern: pattern if pattern.startswith(("/", "*")) else "")
+
+
+def groups_of_files(pieces: list[str]) -> st.SearchStrategy[list[Group]]:
+    """Return the groups of files with such rules."""
+    rules = st.tuples(st.booleans(), patterns(pieces))
+    return st.lists(
+        st.builds(
+            Group,
+            st.lists(st.sampled_from(NAMES), min_size=1, max_size=2).map(tuple),
+            st.lists(rules, min_size=1, max_size=5).map(tuple),
+        ),
+        max_size=4,
+    )
+
+
+@given(
+    st.sampled_from(list(WRITTEN)),
+    groups_of_files(PIECES),
+    st.lists(paths(PIECES), min_size=1, max_size=4),
 )
-
-
-@given(st.sampled_from(list(WRITTEN)), groups_of_files, st.lists(paths, min_size=1, max_size=4))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_rfc_9309_2_2_2(way: str, groups: list[Group], asked: list[str]) -> None:
     """Every verdict is the standard's, however the file is written."""
@@ -144,6 +178,20 @@ def test_rfc_9309_2_2_2(way: str, groups: list[Group], asked: list[str]) -> None
         for token in (TOKEN, "Owl", "Nobody"):
             verdict = rules.allowed(f"https://site.example{path}", token)
             assert verdict == allowed(groups, path, token), (path, token, lines_of(groups))
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), patterns([*PIECES, *STRAY])), min_size=1, max_size=6),
+    st.lists(paths([*PIECES, *STRAY, "%41", "%20"]), min_size=1, max_size=8),
+)
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_stray_percent(rules: list[tuple[bool, str]], asked: list[str]) -> None:
+    """A `%` that begins no escape is an octet, in rules and in URLs."""
+    groups = [Group((TOKEN,), tuple(rules))]
+    ours = RobotsRules("\n".join(lines_of(groups)).encode())
+    for path in asked:
+        verdict = ours.allowed(f"https://site.example{path}", TOKEN)
+        assert verdict == allowed(groups, path, TOKEN), (path, lines_of(groups))
 
 
 @pytest.mark.parametrize(
