@@ -15,7 +15,7 @@ from scrapy.core.downloader import Downloader
 from twisted.internet.defer import Deferred
 
 from scrapy_polite import config
-from scrapy_polite.runtime import handlers
+from scrapy_polite.runtime import handlers, nobody
 from scrapy_polite.runtime.robots_fetch import checked
 from scrapy_polite.runtime.runtime import Runtime
 
@@ -55,7 +55,12 @@ class PoliteDownloader(Downloader):
         """Hand a request to the network: signed, with a turn that is good as it leaves its slot."""
         await runtime.turns.depart(request)
         with runtime.signing.signed(request):
-            return await self._watch.over(self._download_request(request), request)
+            try:
+                return await self._watch.over(self._download_request(request), request)
+            except Exception as error:
+                if nobody.is_nameless(error):
+                    runtime.leases.nameless(request)
+                raise
 
     def _left(self, result: Any, request: Request, runtime: Runtime) -> Any:
         self.idle.discard(request)

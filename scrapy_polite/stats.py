@@ -21,6 +21,7 @@ OUTAGE_PROBES = "polite/outages/probes"  # requests sent meanwhile, to see who a
 ROBOTS_ACCESS = "polite/robots/access/{access}"  # robots.txt fetches by access result
 ROBOTS_HOPS = "polite/robots/hops"  # redirects followed
 ROBOTS_DROPPED = "polite/robots/dropped"  # requests dropped as RobotsUnreachable
+ROBOTS_NOBODY = "polite/robots/nobody"  # pages that failed as no server was there to ask
 USAGE = "polite/usage/{label}/{preference}"  # pages whose owner says so of a use
 PURPOSE_DROPPED = "polite/purpose/dropped/{source}"  # what POLITE_PURPOSE cost, by who forbade it
 PAGE_DIRECTIVE = "polite/page/directive/{directive}"  # pages that say so of themselves

@@ -132,6 +132,15 @@ def on_closing(crawler: Crawler, call: Callable[[], None]) -> None:
     slot.close = closing
 
 
+def is_at_terminal(crawler: Crawler) -> bool:
+    """Return whether a command runs the crawl for somebody who waits for it: fetch, parse, shell.
+
+    The shell starts an engine without a crawl; the others replace the spider's `start`.
+    """
+    start = getattr(crawler.spider, "start", None)
+    return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")
+
+
 def is_closed(crawler: Crawler) -> bool:
     """Return whether the spider is closed; what the engine is asked for now fails for that reason.
 

@@ -42,6 +42,8 @@ class PoliteThrottle:
 
     def _turn_ended(self, ended: TurnEnded) -> None:
         count, turn = self._stats.inc_value, ended.turn
+        if ended.nameless:
+            return
         count(stats.WAIT_REASON.format(reason=turn.reason))
         count(stats.WAIT_SECONDS, turn.wait)  # type: ignore[arg-type]  # any number will do
         if turn.capped:

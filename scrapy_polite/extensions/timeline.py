@@ -139,6 +139,8 @@ class PoliteTimeline:
     # fetches and waits
 
     def _turn_ended(self, ended: TurnEnded) -> None:
+        if ended.nameless:
+            return  # nobody was asked
         # What may change is looked at now; the rest is cheaper at the flush.  Answers are not kept.
         response = ended.response
         status = None if response is None else response.status

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scrapy_polite.policy.backoff import bounded
+from scrapy_polite.policy.delay import FLOOR
 from scrapy_polite.policy.host import Fetch, HostRules, HostState, Outcome, Turn, after_fetch
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Held:
             the network; None before.
         departed: whether it was handed to the network.
         heard: whether an answer came, or its headers.
+        nameless: whether its host has no address, so that nobody was asked.
         response: the answer; None before, and when none came whole.
         refused: whether the answer is a refusal.
         retry_after: of a refusal in seconds; None without a usable one.
@@ -47,6 +49,7 @@ class Held:
     began_at: float | None = None
     departed: bool = False
     heard: bool = False
+    nameless: bool = False
     response: Response | None = None
     refused: bool = False
     retry_after: float | None = None
@@ -67,6 +70,7 @@ class TurnEnded:
 
     Args:
         heard: whether an answer came, or its headers.
+        nameless: whether the host never had an address: nobody was asked, so nobody is to wait.
         response: the answer; None when none came whole.
         retry_after: of a refusal in seconds; None without a usable one.
         began_at: start of the fetch in our monotonic clock.
@@ -77,6 +81,7 @@ class TurnEnded:
     request: Request
     lease: Lease = field(repr=False)
     heard: bool
+    nameless: bool
     response: Response | None
     outcome: Outcome
     retry_after: float | None
@@ -179,6 +184,12 @@ class Leases:
         if held is not None:
             held.heard, held.response = True, response
 
+    def nameless(self, request: Request) -> None:
+        """A request's host turned out to have no address."""
+        held = self._held.get(request)
+        if held is not None:
+            held.nameless = True
+
     def refused(self, request: Request, retry_after: float | None) -> None:
         """A request's answer is a refusal; *retry_after* in seconds, None without a usable one."""
         held = self._held.get(request)
@@ -192,13 +203,19 @@ class Leases:
             return None
         began_at = held.held_at if held.began_at is None else held.began_at
         fetch = self._fetch(request, held, began_at, now)
-        turn = after_fetch(held.lease.state, fetch, self.rules, random.random())
+        state = held.lease.state
+        nameless = held.nameless and state.delay is None  # one that answered before is in trouble
+        if nameless:
+            turn = Turn(state, 0.0, FLOOR)
+        else:
+            turn = after_fetch(state, fetch, self.rules, random.random())
         self._explain(request, held, began_at, fetch.duration)
         self._remember(held.lease.host, turn)
         return TurnEnded(
             request,
             held.lease,
             held.heard,
+            nameless,
             held.response,
             held.outcome,
             held.retry_after,

@@ -19,6 +19,8 @@ from scrapy_polite.config import Config
 from scrapy_polite.exceptions import CrawlStopping, RobotsUnreachable
 from scrapy_polite.frontier.hosts import NEVER, Openness
 from scrapy_polite.policy.robots_cache import Standing
+from scrapy_polite.runtime import nobody
+from scrapy_polite.runtime.given_up import GivenUp
 from scrapy_polite.runtime.lanes import CLOCKLESS, ROBOTS_META, Lanes
 from scrapy_polite.runtime.robots_files import RobotsFiles
 from scrapy_polite.runtime.verdicts import Verdicts
@@ -53,13 +55,16 @@ class Robots:
         wall: Callable[[], float],
     ) -> None:
         self._crawler = crawler
-        self._hold = config.robots_hold
+        # Who sits at a terminal wants to know, not to wait.
+        at_terminal = engine.is_at_terminal(crawler)
+        self._hold = 0.0 if at_terminal else config.robots_hold
+        self._given_up = GivenUp(crawler, at_once=at_terminal)
         self._lanes = lanes
         self._store = store
         self._clock = clock
         # Nothing is fetched that HttpCache does not have: the crawl is replayed.
         self.offline = all(map(crawler.settings.getbool, _OFFLINE))
-        self.verdicts = Verdicts(lanes, config.ages, config.robots_hold, offline=self.offline)
+        self.verdicts = Verdicts(lanes, config.ages, self._hold, offline=self.offline)
         self.at_gate: Callable[[Request], Awaitable[None]] | None = None
         """Judges what goes out, where only some does."""
         self.files = RobotsFiles(
@@ -84,6 +89,7 @@ class Robots:
         Raises:
             RobotsUnreachable: the file could not be read for POLITE_ROBOTS_HOLD.
             CrawlStopping: the crawl stopped before.
+            Exception: what it was that showed that no server is there.
         """
         await self._lanes.settle(request)
         host, lane = self._lanes.lane_of(request)
@@ -97,11 +103,25 @@ class Robots:
                     return await self._parser(lane)
                 continue
             if openness is Openness.FREE:
-                self._crawler.stats.inc_value(stats.ROBOTS_DROPPED)
-                raise RobotsUnreachable(
-                    f"robots.txt of {lane} could not be read for {self._hold:g} s"
-                )
+                raise self._gives_up_page(request, lane)
             await self._change(request, host, lane, until_at)
+
+    def _gives_up_page(self, request: Request, origin: str) -> Exception:
+        """Return why a page will not be fetched; it is counted, and told once for its origin."""
+        absence = self.verdicts.absence(origin)
+        if absence is None:
+            self._crawler.stats.inc_value(stats.ROBOTS_DROPPED)
+            held = f" for {self._hold:g} s" if self._hold else ""
+            why = f"could not be read{held} ({self.verdicts.last_answer(origin)})"
+            self._given_up.page(origin, f"its robots.txt {why}")
+            return RobotsUnreachable(f"robots.txt of {origin} {why}")
+        error, times = absence.error, absence.tries
+        if not request.meta.get("retry_times"):  # else it was counted before
+            self._crawler.stats.inc_value(stats.ROBOTS_NOBODY)
+            what = f"{type(error).__name__}: {error}"
+            tried = "once" if times == 1 else f"{times} times"
+            self._given_up.page(origin, f"no server is there, tried {tried}: {what}")
+        return nobody.bare(error)
 
     async def _change(self, request: Request, host: str, origin: str, until_at: float) -> None:
         """Wait until the verdict of an origin may have changed, without holding turn or place."""

@@ -19,9 +19,9 @@ from scrapy_polite.exceptions import CrawlStopping
 from scrapy_polite.policy import robots_cache as cache
 from scrapy_polite.policy.origin import robots_url
 from scrapy_polite.policy.robots_access import Access
-from scrapy_polite.policy.robots_cache import RobotsRecord
+from scrapy_polite.policy.robots_cache import RobotsRecord, Standing
 from scrapy_polite.robots.parser import Rfc9309RobotParser
-from scrapy_polite.runtime import robots_fetch
+from scrapy_polite.runtime import nobody, robots_fetch
 from scrapy_polite.runtime.robots_answer import Answer, record_of
 from scrapy_polite.runtime.telling import one_line
 from scrapy_polite.runtime.verdicts import Entry, Verdicts
@@ -91,6 +91,8 @@ class RobotsFiles:
         self.next_page: Callable[[str], Request | None] = lambda origin: None
         """Tells which page of an origin is next in the queues."""
         self._fetching = 0
+        settings = crawler.settings
+        self._retries = settings.getint("RETRY_TIMES") if settings.getbool("RETRY_ENABLED") else 0
 
     def free_places(self) -> int:
         """Return how many more robots.txt fetches may be in flight."""
@@ -146,7 +148,26 @@ class RobotsFiles:
         record = record_of(
             answer, origin, known, now=self._clock(), wall=self._wall(), ages=config.ages
         )
-        await self._use(origin, entry, cache.bounded(record, self._clock(), config.ages), answer)
+        record = cache.bounded(record, self._clock(), config.ages)
+        if not self._is_nobody_there(origin, entry, record, answer):
+            await self._use(origin, entry, record, answer)
+
+    def _is_nobody_there(
+        self, origin: str, entry: Entry, record: RobotsRecord, answer: Answer
+    ) -> bool:
+        """Return, and take note, whether nobody serves an origin of which no copy is at hand.
+
+        The store is told nothing: there is no server that a later run could be a burden to.
+        """
+        error, now = answer.error, self._clock()
+        is_held = cache.standing(record, now, self._config.ages) is Standing.UNREACHABLE
+        if answer.hops or not is_held or not isinstance(error, Exception):
+            return False
+        if not nobody.is_absent(error):
+            return False
+        self._verdicts.found_nobody(entry, nobody.bare(error), now, self._retries)
+        tell(self.subscribers, origin, entry.host, record)
+        return True
 
     async def _use(
         self, origin: str, entry: Entry, record: RobotsRecord, answer: Answer | None
@@ -208,6 +229,6 @@ class RobotsFiles:
             count(f"robotstxt/response_status_count/{answer.status}")
         elif answer.error is not None:
             count(f"robotstxt/exception_count/{type(answer.error)}")
-        if answer.error is not None:
-            why = one_line(repr(answer.error))
-            logger.info("robots.txt of %s could not be read: %s", origin, why)
+        if answer.access is Access.UNREACHABLE:
+            why = repr(answer.error) if answer.error is not None else f"status {answer.status}"
+            logger.info("robots.txt of %s could not be read: %s", origin, one_line(why))

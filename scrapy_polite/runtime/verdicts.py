@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy_polite.frontier.hosts import NEVER, Openness
+from scrapy_polite.policy import absence
 from scrapy_polite.policy import robots_cache as cache
+from scrapy_polite.policy.absence import Absence
 from scrapy_polite.policy.robots_cache import Ages, RobotsRecord, Standing
 from scrapy_polite.runtime.lanes import CLOCKLESS, Lanes
 
@@ -41,6 +43,7 @@ class Entry:
         held_until_at: until when pages are held while the file is unreachable.
         unused: whether nobody went by the record yet; then it counts once, fresh or not.
         crawl_delay: what the file asks for in seconds.
+        absence: set while nobody serves the origin and no copy of its file is at hand.
         waiting: the requests that wait, each with what fires when the verdict changes.
     """
 
@@ -50,6 +53,7 @@ class Entry:
     held_until_at: float = NEVER
     unused: bool = False
     crawl_delay: float = 0.0
+    absence: Absence | None = None
     waiting: list[Waiter] = field(default_factory=list)
 
 
@@ -91,6 +95,9 @@ class Verdicts:
             return Openness.NEEDS_ROBOTS, NEVER
         if entry.fetching:
             return Openness.HELD, NEVER
+        if entry.absence is not None:
+            again_at = entry.absence.again_at
+            return (Openness.FREE, again_at) if now < again_at else (Openness.NEEDS_ROBOTS, NEVER)
         record = entry.record
         if record is None:
             return Openness.NEEDS_ROBOTS, NEVER
@@ -118,11 +125,27 @@ class Verdicts:
     def adopt(self, origin: str, entry: Entry, record: RobotsRecord, now: float) -> None:
         """Take a record as the last word on an origin."""
         entry.record = replace(record, body=b"")
+        entry.absence = None
         entry.unused = True
         if record.unreachable_since_at is None:
             entry.held_until_at = NEVER
         elif entry.held_until_at == NEVER:
             entry.held_until_at = now + self._hold
+
+    def found_nobody(self, entry: Entry, error: Exception, now: float, retries: int) -> None:
+        """Nobody serves an origin; so many tries may follow the first one at once."""
+        entry.absence = absence.tried(entry.absence, error, now=now, retries=retries)
+
+    def absence(self, origin: str) -> Absence | None:
+        """Return what is known of an origin that nobody serves, None of any other."""
+        entry = self._entries.get(origin)
+        return None if entry is None else entry.absence
+
+    def last_answer(self, origin: str) -> str:
+        """Return in words what came of an origin's robots.txt the last time."""
+        record = self._entries[origin].record
+        status = record.status if record is not None else None
+        return "no answer" if status is None else f"status {status}"
 
     def used(self, origin: str) -> None:
         """Somebody goes by the record of an origin."""
@@ -206,6 +229,8 @@ def _is_lapsed(entry: Entry, now: float) -> bool:
     """Return whether nobody has wanted an origin since its record ran out."""
     if entry.fetching or entry.waiting:
         return False
+    if entry.absence is not None:
+        return now - entry.absence.again_at >= _SAYS_MORE_FOR
     record = entry.record
     if record is None:
         return True

@@ -66,18 +66,20 @@ async def test_a_blip_loses_nothing(web: Web) -> None:
 
 
 async def test_held_then_dropped(web: Web) -> None:
-    """After POLITE_ROBOTS_HOLD pages are dropped as RobotsUnreachable, and counted; others go."""
+    """After POLITE_ROBOTS_HOLD pages are dropped as RobotsUnreachable, counted and told once."""
     down = web.site({"/robots.txt": Answer(503, {"Retry-After": "0.2"}, ALLOW), "*": ""})
-    mute, dead, well = web.site({"/robots.txt": Answer(drop=True)}), web.deserted(), web.site({})
-    asked = [site.url(f"/{number}") for site in (down, mute, dead, well) for number in range(3)]
+    mute, well = web.site({"/robots.txt": Answer(drop=True)}), web.site({})
+    asked = [site.url(f"/{number}") for site in (down, mute, well) for number in range(3)]
     settings = {**MANY, "POLITE_ROBOTS_HOLD": 4, "POLITE_BACKOFF_GIVE_UP": 99}
     run = await crawl_here(web, asked, settings)
     assert set(paths(run, down)) == {"/robots.txt"}
     assert len(paths(run, down)) >= 2  # asked again within the hold, as Retry-After says
-    for site in (down, mute, dead):
+    for site in (down, mute):
         assert {verdict(run, site, f"/{number}") for number in range(3)} == {UNREACHABLE}
     assert {verdict(run, well, f"/{number}") for number in range(3)} == {(True, (404,))}
-    assert run.stats["polite/robots/dropped"] == 9
+    assert run.stats["polite/robots/dropped"] == 6
+    for why in ("status 503", "no answer"):
+        assert run.log.count(f"could not be read for 4 s ({why}) (pages given up: 3)") == 1
     assert run.seconds >= 4
 
 

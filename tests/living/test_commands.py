@@ -90,6 +90,39 @@ def start(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
     )
 
 
+FAILING = {
+    "fetch": ["fetch", "{url}/page"],
+    "shell": ["shell", "{url}/page", "-c", "'the response: ' + str(response)"],
+    "parse": ["parse", "--spider=guest", "{url}/page"],
+    "crawl": ["crawl", "guest", "-s", "POLITE_ROBOTS_HOLD=0"],
+}
+"""Commands that nobody answers; who types one of the first three waits for no robots.txt."""
+
+
+@pytest.mark.slow
+def test_commands_that_fail_say_why_at_once(web: Web, tmp_path: Path) -> None:
+    """Nothing is held for a misspelt host, and by fetch and shell nothing for a 503 either."""
+    down = web.site({"/robots.txt": 503}).url("")
+    started = {}
+    for url in ("http://nobody.invalid", down):
+        for name, arguments in FAILING.items():
+            folder = tmp_path / f"{name}{url == down}"
+            project(folder, url)
+            words = [part.format(url=url) for part in arguments]
+            started[name, url == down] = start(folder, [*words, "-s", "POLITE_MIN_DELAY=1"])
+    outputs = {key: process.communicate(timeout=90)[0] for key, process in started.items()}
+    for (name, is_down), output in outputs.items():
+        if is_down:
+            assert "could not be read (status 503)" in output, output
+        else:
+            assert "Gave up retrying <GET http://nobody.invalid/" in output, output
+            assert "WARNING: http://nobody.invalid: no server is there" in output, output
+            assert "polite/wait/seconds" not in output, output  # nobody was asked
+        status = 1 if (name, is_down) == ("shell", False) else 0  # as without the add-on
+        assert started[name, is_down].returncode == status, output
+    assert "the response: None" in outputs["shell", True]
+
+
 @pytest.mark.slow
 def test_commands(web: Web, tmp_path: Path) -> None:
     """crawl, runspider, check, fetch, parse and shell fetch what they should and nothing else.
