@@ -7,6 +7,7 @@ it twice changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -16,10 +17,12 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from scrapy_polite import config
+from scrapy_polite.policy.identity import BrowsersAgent, suggested
 from scrapy_polite.runtime import listing
 from scrapy_polite.runtime.listing import COMPONENTS, HEARERS, TELLERS, Component
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
@@ -43,7 +46,23 @@ SETTINGS: dict[str, Any] = {
 
 
 class Addon:
-    """Makes an existing crawl polite."""
+    """Makes an existing crawl polite.
+
+    Args:
+        spider: name of the spider that crawls, for what is told.
+        benchmark: whether it is that of `scrapy bench`, which crawls a server of its own.
+    """
+
+    def __init__(self, spider: str | None = None, *, benchmark: bool = False) -> None:
+        self._spider = spider
+        self._is_benchmark = benchmark
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Addon:
+        """Make one as Scrapy does."""
+        spider = crawler.spidercls
+        benchmark = spider.__module__ == "scrapy.commands.bench"
+        return cls(getattr(spider, "name", None), benchmark=benchmark)
 
     def update_settings(self, settings: BaseSettings) -> None:
         """List our components and set what they need.
@@ -54,6 +73,9 @@ class Addon:
         try:
             if not config.is_enabled(settings):
                 return
+            if self._is_benchmark:
+                logger.info("scrapy bench measures Scrapy on a server of its own: the pack is off")
+                return
             for component in (*COMPONENTS, *HEARERS, *TELLERS):
                 _list(settings, component)
             for name, value in SETTINGS.items():
@@ -61,7 +83,9 @@ class Addon:
             read = config.read(settings)
         except ValueError as error:
             # Made anew, it comes without our frames: the sentence says what to do about it.
-            raise ValueError(str(error)) from None
+            refusal = ValueError(self._advice(settings, error) or str(error))
+            _tell_of(refusal)
+            raise refusal from None
         _never_cache(settings, read.backoff_statuses)
         logger.info(
             "Crawling as %s; robots.txt groups: %s",
@@ -76,6 +100,36 @@ class Addon:
             )
         for line in [*_misspelt(settings), *_defeated(settings, read)]:
             logger.warning(line)
+
+    def _advice(self, settings: BaseSettings, error: ValueError) -> str | None:
+        """Return what to do about a spider that calls itself a browser, None about all else."""
+        name = "USER_AGENT"
+        is_own = settings.getpriority(name) == SETTINGS_PRIORITIES["spider"]
+        if not (is_own and isinstance(error, BrowsersAgent)):
+            return None
+        agent = settings[name]
+        url = settings["POLITE_CONTACT_URL"] or "https://..."
+        return (
+            f"The spider {self._spider or 'that runs'} goes by the {name} of a browser, {agent!r}, "
+            "so nobody could tell who asks. Take it out of the spider, or have all such spiders "
+            "crawl under your name with two lines in settings.py:\n"
+            f"    POLITE_PRODUCT = {suggested(settings['BOT_NAME'])!r}\n"
+            f"    POLITE_CONTACT_URL = {url!r}  # a page of yours that says what the crawl is for"
+        )
+
+
+def _tell_of(error: Exception) -> None:
+    """Log why a crawl does not start, where asyncio would log a task that nobody asked for it.
+
+    Who awaits the crawl gets the error all the same.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # there is no loop: the crawl's Deferred says it
+        task = None
+    if task is not None:
+        logger.error("%s", error)
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
 def _list(settings: BaseSettings, component: Component) -> None:

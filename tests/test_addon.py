@@ -9,8 +9,10 @@ of the start, which run the real `scrapy` command in a project of their own.
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -446,9 +448,14 @@ class OneSpider(scrapy.Spider):
 
 
 def scrapy_crawl(
-    folder: Path, url: str, settings: dict[str, Any], custom: dict[str, Any], *options: str
+    folder: Path,
+    url: str,
+    settings: dict[str, Any],
+    custom: dict[str, Any],
+    *options: str,
+    command: Sequence[str] = ("crawl", "one"),
 ) -> subprocess.CompletedProcess[str]:
-    """Run `scrapy crawl` in a project with these settings and one spider."""
+    """Run a command of Scrapy's in a project with these settings and one spider."""
     (folder / "one").mkdir()
     (folder / "scrapy.cfg").write_text("[settings]\ndefault = one.settings\n")
     (folder / "one" / "__init__.py").touch()
@@ -457,7 +464,7 @@ def scrapy_crawl(
     (folder / "one" / "settings.py").write_text("\n".join(lines) + "\n")
     (folder / "one" / "spider.py").write_text(SPIDER.format(url=url, custom=custom))
     return subprocess.run(
-        [sys.executable, "-m", "scrapy", "crawl", "one", *options],
+        [sys.executable, "-m", "scrapy", *command, *options],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -466,6 +473,7 @@ def scrapy_crawl(
     )
 
 
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 NO_CONTACT = "The contact is missing: set POLITE_CONTACT_URL or POLITE_CONTACT_EMAIL to where "
 # settings, custom_settings of the spider, options, how the last line on the terminal begins
 STARTS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
@@ -476,6 +484,18 @@ STARTS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
         {"POLITE_CONTACT_EMAIL": "you@example.com"},
         [],
         "POLITE_CONTACT_EMAIL 'you@example.com' is a placeholder: write ",
+    ),
+    "the spider's browser": (
+        ADDONS,
+        {"USER_AGENT": BROWSER},
+        [],
+        f"The spider one goes by the USER_AGENT of a browser, {BROWSER!r}, so nobody could tell ",
+    ),
+    "the spider's browser, other process class": (
+        ADDONS,
+        {"USER_AGENT": BROWSER},
+        ["-s", "FORCE_CRAWLER_PROCESS=1"],
+        f"The spider one goes by the USER_AGENT of a browser, {BROWSER!r}, so nobody could tell ",
     ),
     "the command line's bad delay": (
         {**ADDONS, "POLITE_CONTACT_EMAIL": "ops@ownbot.test"},
@@ -501,14 +521,42 @@ def test_a_crawl_that_must_not_start(
     tmp_path: Path,
     web: Web,
 ) -> None:
-    """It ends before its first request; the sentence is the last line on the terminal."""
+    """It ends before its first request; what to do about it is last on the terminal."""
     site = web.site({"*": 200})
     ended = scrapy_crawl(tmp_path, site.url("/"), settings, custom, *options)
     assert ended.returncode == 1
     assert web.arrivals() == []
-    last = ended.stderr.rstrip().splitlines()[-1]
-    assert last.startswith(f"ValueError: {sentence}")
-    assert last.endswith(".")
+    *_, last = re.split(
+        r"(?m)^ValueError: |\[scrapy_polite\.addon\] ERROR: ", ended.stderr.rstrip()
+    )
+    assert last.startswith(sentence)
+    if "USER_AGENT" in custom:
+        assert re.search(r"\n    POLITE_PRODUCT = 'OneBot'\n    POLITE_CONTACT_URL = .*\Z", last)
+    else:
+        assert re.search(r"\A[^\n]+\.\Z", last)
+    assert "never retrieved" not in ended.stderr or "in part" in sentence
+
+
+def test_a_browsers_agent_with_a_contact(tmp_path: Path, web: Web) -> None:
+    """It is sent as it is, and robots.txt groups are those of the name that is known besides."""
+    site = web.site({"/robots.txt": "User-agent: shops\nDisallow: /\n", "*": 200})
+    agent = f"{BROWSER} places/1.0 (+https://ownbot.test/bot)"
+    settings = {**ADDONS, "USER_AGENT": agent, "ROBOTSTXT_USER_AGENT": "shops"}
+    ended = scrapy_crawl(tmp_path, site.url("/"), settings, {})
+    assert ended.returncode == 0
+    asked = [(arrival.path, arrival.headers["user-agent"]) for arrival in web.arrivals()]
+    assert asked == [("/robots.txt", agent)]
+
+
+@pytest.mark.slow
+def test_bench_measures_scrapy(tmp_path: Path) -> None:
+    """`scrapy bench` in a project, with its own server, is what it is without the add-on."""
+    ended = scrapy_crawl(tmp_path, "", ADDONS, {}, "-s", "CLOSESPIDER_TIMEOUT=1", command=["bench"])
+    assert ended.returncode == 0
+    assert ended.stderr.count("measures Scrapy on a server of its own: the pack is off") == 1
+    assert "Crawling as" not in ended.stderr
+    assert "'polite/" not in ended.stderr
+    assert "'robotstxt/" not in ended.stderr
 
 
 def test_a_crawl_that_starts(tmp_path: Path, web: Web) -> None:

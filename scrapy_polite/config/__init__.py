@@ -17,7 +17,7 @@ from scrapy_polite.identity.signature import Signer
 from scrapy_polite.policy.backoff import BackoffRules
 from scrapy_polite.policy.delay import DelayRules
 from scrapy_polite.policy.host import HostRules
-from scrapy_polite.policy.identity import Identity, make_identity, product_token
+from scrapy_polite.policy.identity import Identity, make_identity, own_product, product_token
 from scrapy_polite.policy.robots_cache import Ages
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def read_identity(settings: BaseSettings) -> Identity:
     said = [name for name in _IDENTITY if settings.get(name) is not None]
     said_at = max((_priority(settings, name) for name in said), default=0)
     if isinstance(own_agent, str) and said_at > _priority(settings, "USER_AGENT"):
-        own_agent = product_token(own_agent) or own_agent
+        own_agent = own_product(own_agent) or product_token(own_agent) or own_agent
     return make_identity(
         product=settings.get("POLITE_PRODUCT"),
         contact_url=settings.get("POLITE_CONTACT_URL"),

@@ -7,8 +7,10 @@ Rules:
 - A User-Agent of the user's own that names a real contact is sent as it is. Any other one lends its
   product, and the contact is added. A product set explicitly beats a User-Agent without contact.
 - A product token is letters, `_` and `-` only.
-- A browser's User-Agent is no identity, and a placeholder is no contact: names reserved for
-  documentation (RFC 2606), names that ask to be replaced, Scrapy's own page.
+- A browser's User-Agent is no identity, unless it names a contact and the crawler's name is known:
+  from a product in it that is no browser's, or from another setting.
+- A placeholder is no contact: names reserved for documentation (RFC 2606), names that ask to be
+  replaced, Scrapy's own page.
 - What goes into a header is printable ASCII. Every error is one sentence that names the setting and
   says what to write instead.
 
@@ -31,6 +33,13 @@ _OWN_PRODUCT = re.compile(rf"{_WORD}(?:/{_WORD})?")
 _COMPATIBLE = re.compile(r"\bcompatible;\s*(?=[A-Za-z_-])", re.IGNORECASE)
 _PRINTABLE = re.compile(r"[ -~]+")
 _BROWSERS = frozenset({"mozilla", "msie", "opera"})
+_OF_BROWSERS = re.compile(
+    r"mozilla|msie|opera|applewebkit|chrom(e|ium)|crios|edg(a|e|ios)?|firefox|fxios|gecko|"
+    r"headlesschrome|iceweasel|khtml|konqueror|mobile|op[rt]|presto|safari|samsungbrowser|"
+    r"seamonkey|trident|ubuntu|ucbrowser|version|vivaldi|whale|yabrowser|yowser",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"\([^()]*\)")
 
 _ADVICE = {
     "POLITE_PRODUCT": "write Name or Name/version, the name of letters, '_' and '-' only",
@@ -49,6 +58,10 @@ _NO_CONTACT = (
 
 class IdentityError(ValueError):
     """An identity setting that cannot be used; the message names it and says what to write."""
+
+
+class BrowsersAgent(IdentityError):
+    """A USER_AGENT that is a browser's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +113,12 @@ def make_identity(
     own = None if user_agent is None else _header_text("USER_AGENT", user_agent)
     contact = "; ".join(filter(None, (url and f"+{url}", email)))
     named = [each for each in contacts_in(own or "") if fault_of(each) is None]
+    token = ""
 
     if own is not None and named:
-        header = _own(own)
+        header, token = own, _token("USER_AGENT", own)
+        if is_browsers(own):
+            token = _name_in(own, chosen, robots_user_agent)
         email = email or next(filter(EMAIL.fullmatch, named), None)
     elif own is not None and chosen is None:
         header = _completed(_own(own), contact)
@@ -111,7 +127,7 @@ def make_identity(
     if not (named or contact or allow_anonymous):
         raise IdentityError(_NO_CONTACT)
     if robots_user_agent is None or robots_user_agent == "":  # to Scrapy both mean: not set
-        return Identity(product_token(header), header, email)
+        return Identity(token or product_token(header), header, email)
     return Identity(_token("ROBOTSTXT_USER_AGENT", robots_user_agent), header, email)
 
 
@@ -133,6 +149,35 @@ def product_token(user_agent: str) -> str:
     return found[0] if found else ""
 
 
+def is_browsers(user_agent: str) -> bool:
+    """Return whether a User-Agent is a browser's, and not that of a bot behind one."""
+    return product_token(user_agent).lower() in _BROWSERS
+
+
+def own_product(user_agent: str) -> str:
+    """Return the product in a User-Agent that is no browser's, "" when there is none.
+
+    >>> own_product("Mozilla/5.0 (X11; Linux) Gecko/20100101 shops/1.0 (+https://foobot.test/)")
+    'shops'
+    >>> own_product("Mozilla/5.0 (X11; Linux) Gecko/20100101 Firefox/140.0")
+    ''
+    """
+    if not is_browsers(user_agent):
+        return product_token(user_agent)
+    words = _COMMENT.sub(" ", user_agent).split()
+    names = [product_token(word) for word in words if "/" in word and "://" not in word]
+    return next((name for name in reversed(names) if not _OF_BROWSERS.fullmatch(name)), "")
+
+
+def _name_in(user_agent: str, product: str | None, robots_user_agent: str | None) -> str:
+    """The crawler's name where a browser's User-Agent with a contact is sent."""
+    name = product_token(product) if product is not None else own_product(user_agent)
+    if not (name or robots_user_agent):
+        advice = "set POLITE_PRODUCT or ROBOTSTXT_USER_AGENT to your crawler's name"
+        raise _browsers(user_agent, advice)
+    return name
+
+
 def _from_product(user_agent: str) -> str:
     """The User-Agent from the product on that names the crawler."""
     text = user_agent.strip()
@@ -144,6 +189,10 @@ def _from_product(user_agent: str) -> str:
 
 def _error(name: str, fault: str, advice: str | None = None) -> IdentityError:
     return IdentityError(f"{name} {fault}: {advice or _ADVICE[name]}.")
+
+
+def _browsers(user_agent: str, advice: str | None = None) -> BrowsersAgent:
+    return BrowsersAgent(str(_error("USER_AGENT", f"{_quoted(user_agent)} is a browser's", advice)))
 
 
 def _text(name: str, value: object) -> str:
@@ -181,14 +230,18 @@ def _product(name: str, value: str | None) -> str:
         raise _error(name, f"{_quoted(text)} is a placeholder")
     if not _PRODUCT.fullmatch(text):
         fault = f"{_quoted(text)} is not Name or Name/version with a name of letters, '_' and '-'"
-        raise _error(name, fault, f"set POLITE_PRODUCT to {_suggested(text)!r}")
+        raise _error(name, fault, f"set POLITE_PRODUCT to {suggested(text)!r}")
     if product_token(text).lower() in _BROWSERS:
         raise _error(name, f"{_quoted(text)} is a browser's")
     return text
 
 
-def _suggested(text: str) -> str:
-    """A valid product made of an invalid one."""
+def suggested(text: str) -> str:
+    """Return a valid product made of any text.
+
+    >>> suggested("City Scrapers"), suggested("scrapy 2")
+    ('City-Scrapers', 'scrapy')
+    """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     name, _, version = plain.partition("/")
     name = re.sub(r"[^A-Za-z_-]+", "-", name).strip("-_")[:40] or "MyCrawler"
@@ -197,8 +250,9 @@ def _suggested(text: str) -> str:
 
 def _own(user_agent: str) -> str:
     """A User-Agent of the user's own, checked to name a product that is no browser's."""
-    if _token("USER_AGENT", user_agent).lower() in _BROWSERS:
-        raise _error("USER_AGENT", f"{_quoted(user_agent)} is a browser's")
+    _token("USER_AGENT", user_agent)
+    if is_browsers(user_agent):
+        raise _browsers(user_agent)
     return user_agent
 
 

@@ -167,6 +167,7 @@ def _named(agent: str, sender: str) -> bool:
             contact_url=None,
             contact_email=sender or None,
             user_agent=agent or None,
+            robots_user_agent="any",  # which name it looks for in robots.txt is no matter here
         )
     except IdentityError:
         return False

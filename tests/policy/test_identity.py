@@ -20,6 +20,7 @@ UNSET: dict[str, Any] = dict.fromkeys(("product", "contact_url", "contact_email"
 URL, EMAIL = "https://foobot.test/bot", "ops@foobot.test"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 BEHIND = "Mozilla/5.0 (compatible; FooBot/2.1; +https://foobot.test/)"
+SHOPS, NAMELESS = f"{BROWSER} shops/1.0 (+{URL})", f"{BROWSER} (+{URL})"
 OWN = "OwnBot/0.9 (+https://own.test/bot)"
 FOOBOT = ("FooBot", f"FooBot/1.0 (+{URL})", None)
 
@@ -59,6 +60,17 @@ IDENTITIES: list[tuple[dict[str, Any], tuple[str, str, str | None]]] = [
         {"user_agent": f"OwnBot (+{URL}; Scrapy, https://scrapy.org)"},
         ("OwnBot", f"OwnBot (+{URL}; Scrapy, https://scrapy.org)", None),
     ),
+    # so is one that begins as a browser's does, when the crawler's name is known
+    (
+        {"user_agent": f"{BROWSER} shops/1.0 (+{URL})"},
+        ("shops", f"{BROWSER} shops/1.0 (+{URL})", None),
+    ),
+    (
+        {"user_agent": f"{BROWSER} (+{URL})", "product": "FooBot/2"},
+        ("FooBot", f"{BROWSER} (+{URL})", None),
+    ),
+    ({"user_agent": SHOPS, "robots_user_agent": "allshops"}, ("allshops", SHOPS, None)),
+    ({"user_agent": NAMELESS, "robots_user_agent": "allshops"}, ("allshops", NAMELESS, None)),
     # a User-Agent without contact lends its product
     ({"user_agent": "OwnBot/0.9", "contact_url": URL}, ("OwnBot", f"OwnBot/0.9 (+{URL})", None)),
     ({"user_agent": "OwnBot", "contact_email": EMAIL}, ("OwnBot", f"OwnBot/1.0 ({EMAIL})", EMAIL)),
